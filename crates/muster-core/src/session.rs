@@ -8,8 +8,8 @@
 //!
 //! The stream in the log is the session's list of events, one to one: nothing else is in it, so its
 //! numbers are the session's numbers (EN-2). All that a command causes is decided in one go, on a
-//! copy of the documents ([`decide`]), because a C-Tree event says how the tree stands after the
-//! events before it.
+//! copy of the documents ([`decide`]), because a C-Tree event contains the state of the tree after
+//! the events before it.
 //!
 //! Not here: HTTP and its status codes, connections and their buffers, and who may do what.
 
@@ -79,8 +79,7 @@ pub enum SessionKey {
 }
 
 impl SessionKey {
-    /// Name of a document that somebody else's id stands for: itself, or its digest where it is
-    /// long.
+    /// Name of a document for an external id: the id itself, or its digest if it is long.
     fn name(id: &str) -> String {
         if id.len() <= limits::ID_CHARS_MAX && !id.starts_with('#') {
             return id.to_owned();

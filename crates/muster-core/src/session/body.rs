@@ -9,7 +9,7 @@ use crate::{
     todo::Published,
 };
 
-/// The session came to be, or one of its fields changed.
+/// The session was created, or one of its fields changed.
 pub const SESSION_META: &str = "session.meta";
 /// The session was deleted; the last event of its log, which no reader gets.
 pub const SESSION_ENDED: &str = "session.ended";
@@ -20,7 +20,7 @@ pub const TURN_START: &str = "turn_start";
 pub const TURN_END: &str = "turn_end";
 /// An input was accepted.
 pub const USER_MESSAGE: &str = "user_message";
-/// A tool has answered.
+/// A tool has returned.
 pub const TOOL_RESULT: &str = "tool_result";
 /// A task or sub-agent changed.
 pub const TASK_EVENT: &str = "task_event";
@@ -30,13 +30,13 @@ pub const CTREE_NODE: &str = "ctree_node";
 pub const CTREE_SNAPSHOT: &str = "ctree_snapshot";
 /// An approval is wanted.
 pub const PERMISSION_REQUEST: &str = "permission_request";
-/// An approval was answered.
+/// An approval was resolved.
 pub const PERMISSION_RESPONSE: &str = "permission_response";
 /// A running turn was interrupted.
 pub const INTERRUPT: &str = "interrupt";
-/// A turn came to its end, or the agent says that it has finished.
+/// A turn ended, or the agent reports that it has finished.
 pub const COMPLETION: &str = "completion";
-/// The run behind the session ended.
+/// The session's run ended.
 pub const RUN_FINISHED: &str = "run_finished";
 
 /// Whether only the server writes events of this type (HB-10).
@@ -47,7 +47,7 @@ pub fn is_reserved(kind: &str) -> bool {
         || kind == RUN_FINISHED
 }
 
-/// Body of `session.meta`. The first one of a session says everything it was made with.
+/// Body of `session.meta`. The first one of a session contains everything it was created with.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[serde(default)]
 pub struct SessionMeta {
@@ -57,7 +57,6 @@ pub struct SessionMeta {
     /// The mode in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// How approvals are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,9 +127,9 @@ pub struct TurnCompletion {
 /// How a turn went.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct TurnSummary {
-    /// Whether it came to its own end.
+    /// Whether it ended on its own.
     pub completed: bool,
-    /// Why it ended; the status where nobody gave a reason.
+    /// Why it ended; the status if no reason was given.
     pub reason: String,
     /// The status of its `turn_end`.
     pub status: String,
@@ -151,9 +150,8 @@ impl TurnCompletion {
 /// Body of `user_message`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct UserMessage {
-    /// What was said.
     pub text: String,
-    /// Who said it, if not the person at the keyboard.
+    /// The author, if not the person at the keyboard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Whether it waits for its turn.
@@ -202,11 +200,9 @@ impl ListWritten {
 /// Body of `permission_response`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PermissionResponse {
-    /// What is answered.
     pub request_id: String,
     /// The answer.
     pub decision: &'static str,
-    /// What was said with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// A rule that goes with it.
@@ -215,7 +211,6 @@ pub struct PermissionResponse {
     /// How far it reaches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Value>,
-    /// Who answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -234,7 +229,6 @@ pub struct TaskEventBody {
     /// What it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_task_id: Option<String>,
-    /// Who works on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     /// What went wrong.

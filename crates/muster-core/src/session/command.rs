@@ -1,5 +1,3 @@
-//! What can be asked of a session.
-
 use serde_json::{Map, Value};
 
 use super::{
@@ -15,7 +13,7 @@ use crate::{ctree::NodeId, todo::Titles};
 pub enum SessionCommand {
     /// Makes the session (HB-7).
     Create(Box<Create>),
-    /// Says something to it (HB-9).
+    /// Sends a message to it (HB-9).
     Input(SessionInput),
     /// Reports something that happened (HB-10).
     Record(Box<Record>),
@@ -25,7 +23,7 @@ pub enum SessionCommand {
     Control(SessionControl),
     /// Reports a task that changed in a workspace.
     ReportTask(TaskEventBody),
-    /// Says what drives the session from now on, or that nothing does.
+    /// Sets what drives the session from now on, or that nothing does.
     Drive(Option<SessionDriver>),
     /// An outside host claims the session, or renews its claim.
     Claim(HostClaim),
@@ -69,7 +67,6 @@ pub struct Create {
     pub model: Option<String>,
     /// The mode in use.
     pub mode: Option<String>,
-    /// How approvals are asked for.
     pub permission_mode: Option<String>,
     /// Recorded, not interpreted.
     pub config_path: Option<String>,
@@ -87,17 +84,17 @@ pub struct Create {
     pub key: Option<CallKey>,
 }
 
-/// Something said to a session.
+/// A message to a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionInput {
     pub text: String,
-    /// By whom, if not the person at the keyboard.
+    /// The author, if not the person at the keyboard.
     pub source: Option<String>,
     /// Makes the call happen once.
     pub key: Option<CallKey>,
 }
 
-/// Who reports an event.
+/// The source of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Author {
     /// An outside program, which some types are kept from.
@@ -109,7 +106,6 @@ pub enum Author {
 /// An event to record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
-    /// Who reports it.
     pub author: Author,
     /// Its type.
     pub kind: String,
@@ -151,7 +147,6 @@ pub struct WriteTodos {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionControl {
     pub order: SessionOrder,
-    /// Who gives it.
     pub by: Option<String>,
     /// Makes the call happen once.
     pub key: Option<CallKey>,
@@ -168,7 +163,7 @@ pub enum SessionOrder {
     SetModel(String),
     /// Another mode from the next turn on.
     SetMode(String),
-    /// Answers an approval.
+    /// Resolves an approval.
     Decide(PermissionAnswer),
     /// Pins a node or lets it go.
     Pin {
@@ -184,7 +179,6 @@ pub struct PermissionAnswer {
     pub request_id: String,
     /// The answer.
     pub decision: SessionDecision,
-    /// What is said with it.
     pub note: Option<String>,
     /// A rule that goes with it.
     pub rule: Option<Value>,
@@ -192,7 +186,7 @@ pub struct PermissionAnswer {
     pub scope: Option<Value>,
 }
 
-/// Answers to an approval.
+/// Decisions about an approval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SessionDecision {
     /// Yes, this time.

@@ -66,7 +66,7 @@ pub(super) fn decide(
     draft.publish_summary_between_turns()
 }
 
-/// Asks at once for what nearly every command looks at, so that it does not start over for each.
+/// Requests up front what nearly every command reads, so that it does not start over for each.
 fn have_at_hand(docs: &Docs, command: &SessionCommand) -> Decided<()> {
     let turns = &lookup::session(docs)?.turns;
     let numbers = [turns.newest, turns.newest + 1];
@@ -134,7 +134,7 @@ fn input(draft: &mut CommandDraft<'_>, input: &SessionInput) -> Decided<()> {
     turn::end_unless_driven(draft)
 }
 
-/// The event that says that one field of the session changed.
+/// The event that records a change of one field of the session.
 fn meta_event(draft: &CommandDraft<'_>, meta: &SessionMeta, aside: Aside) -> Decided<SessionEvent> {
     Ok(SessionEvent { aside, ..SessionEvent::of(body::SESSION_META, draft.here()?, meta) })
 }

@@ -39,7 +39,6 @@ pub struct Session {
     pub model: Option<String>,
     /// The mode in use.
     pub mode: Option<String>,
-    /// How approvals are asked for.
     pub permission_mode: Option<String>,
     /// Its folder.
     pub workspace: Option<String>,
@@ -51,9 +50,9 @@ pub struct Session {
     /// Inputs that wait, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<WaitingInput>,
-    /// What drives it; without one, turns that an input starts end at once.
+    /// What drives it; without a driver, turns that an input starts end immediately.
     pub driver: Option<SessionDriver>,
-    /// Todo scopes beside `main`.
+    /// Todo scopes besides `main`.
     pub scopes: u64,
     /// Its own todo list in numbers.
     pub todos: Tally,
@@ -80,7 +79,7 @@ pub enum SessionStatus {
     Completed,
     /// The last turn, or the run, failed.
     Failed,
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
 }
 
@@ -111,10 +110,10 @@ impl SessionStatus {
 pub struct Turns {
     /// Number of the newest one; 0 before the first.
     pub newest: u64,
-    /// How many ids were given, also to turns that never began.
+    /// How many ids were assigned, including turns that never began.
     pub named: u64,
     pub running: Option<SessionTurn>,
-    /// How the session will be when the running one has ended, if somebody has said so.
+    /// The status of the session when the running turn has ended, if it was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<SessionStatus>,
 }
@@ -158,14 +157,14 @@ impl Lease {
     }
 }
 
-/// Who takes the inputs of a session.
+/// What takes the inputs of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InputTaker {
     /// A run: its turns begin as soon as there is input.
     Run,
     /// An outside host, which begins turns itself.
     Host,
-    /// Nobody: turns end at once.
+    /// None: turns end immediately.
     Nobody,
 }
 
@@ -202,12 +201,12 @@ pub struct TreeSums {
     pub classes: u16,
     /// Budget of the session's own text, in characters.
     pub max_chars: u64,
-    /// What the text of the tree came to, until the tree changes.
+    /// The hashes of the tree's text, until the tree changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<TextHashes>,
 }
 
-/// What a text came to, so that a summary need not make it again (CC-5).
+/// The hashes of a text, so that a summary need not compile it again (CC-5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TextHashes {
     /// Hash of what is left of the tree.
@@ -219,7 +218,7 @@ pub struct TextHashes {
 }
 
 impl Session {
-    /// What drives the session, as its tree's summary says (CC-6).
+    /// What drives the session, as in its tree's summary (CC-6).
     pub fn runner(&self) -> Runner {
         match &self.driver {
             Some(SessionDriver { phase, status }) => {
@@ -229,7 +228,6 @@ impl Session {
         }
     }
 
-    /// Who takes its inputs at this time.
     pub fn input_taker(&self, now: Timestamp) -> InputTaker {
         match &self.lease {
             _ if self.driver.is_some() => InputTaker::Run,
@@ -267,7 +265,6 @@ pub struct HistoryEntry {
     pub seq: u64,
     /// When it was accepted.
     pub at: Timestamp,
-    /// Where it came from.
     pub source: TodoSource,
     /// What was done.
     pub op: Op,
@@ -283,10 +280,10 @@ pub struct StoredNode {
     pub text: Option<String>,
 }
 
-/// An approval that was asked for.
+/// A requested approval.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Permission {
-    /// Number of the event that asked.
+    /// Number of the request event.
     pub seq: u64,
     /// The answer, once there is one.
     pub decision: Option<String>,

@@ -9,7 +9,7 @@ use crate::{Recorded, Timestamp};
 /// Version of the protocol that events and `/health` name (EN-7).
 pub const PROTOCOL_VERSION: &str = "1.0";
 
-/// The outer object. The body stands in it twice, for readers of both names (EN-4).
+/// The outer object. It contains the body twice, for readers of both names (EN-4).
 #[derive(Serialize)]
 struct Envelope<'a> {
     id: String,
@@ -65,7 +65,7 @@ pub fn encode_row(
 }
 
 /// A message that belongs to one connection: it has no number and can never be resumed from
-/// (EN-11). `name` tells it from others of the connection.
+/// (EN-11). `name` distinguishes it from others of the connection.
 pub fn encode_stream_only(
     session: &SessionId,
     kind: &str,

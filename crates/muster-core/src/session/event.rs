@@ -29,7 +29,6 @@ pub struct SessionEvent {
 /// Run, turn and thread of an event; what there is none of is left out (EN-8).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct EventPlace {
-    /// The run behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +47,7 @@ impl EventPlace {
     }
 }
 
-/// Facts about how an event came to be. Readers of the stream do not see them.
+/// Facts about the origin of an event. Readers of the stream do not see them.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Aside {
     /// The idempotency key of the call.
@@ -60,19 +59,19 @@ pub struct Aside {
     /// Whether a secret was replaced in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
-    /// Where a todo change came from, if not from an event.
+    /// The source of a todo change, if not an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<TodoSource>,
     /// Whether the answer is kept beyond the end of the session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outlives_session: bool,
-    /// Whether its todo update brought a revision of its own.
+    /// Whether its todo update had its own revision.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub versioned: bool,
     /// The list that its todo update did not change, because it brought no revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unapplied: Option<TodoReceipt>,
-    /// Whether it sums up a turn and says nothing about the session as a whole.
+    /// Whether it sums up a turn rather than the session as a whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sums_up_turn: bool,
 }

@@ -1,5 +1,5 @@
-//! Applies one event to the documents. Decisions use the same code on a copy, to know how the tree
-//! will stand ([`super::decide`]).
+//! Applies one event to the documents. Decisions use the same code on a copy, to learn the state of
+//! the tree ([`super::decide`]).
 
 use super::{
     SessionAggregate, SessionDocument, SessionEvent, SessionKey,
@@ -26,7 +26,7 @@ use crate::{
 type Docs = Documents<SessionAggregate>;
 type Loaded<T> = Result<T, Unloaded<SessionAggregate>>;
 
-/// Applies an event and says what it did to the tree.
+/// Applies an event and returns its effect on the tree.
 pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loaded<Planted> {
     if recorded.event.is_end() {
         let creation = match lookup::standing(docs)? {
@@ -141,7 +141,7 @@ pub(super) fn next_scope(session: &Session, published: &Published) -> TodoScope 
     TodoScope::unwritten(published.scope_key.clone(), order)
 }
 
-/// Changes the session as the event says; answers the inputs that its turn takes.
+/// Changes the session according to the event; returns the inputs that its turn takes.
 fn settle(
     docs: &mut Docs,
     session: &mut Session,
@@ -251,7 +251,7 @@ fn start_turn(
     Ok(taken)
 }
 
-/// What an event brings to the tree beside itself.
+/// What an event adds to the tree besides itself.
 struct Growth {
     taken: Vec<TakenInput>,
     todo: Option<TodoChange>,
@@ -267,7 +267,7 @@ fn grow(
     let moment = EventMoment { seq: *seq, at: *at, turn: event.place.turn };
     if let SessionFact::Pinned { node, pinned } = event.fact() {
         growth::pin(&mut StoredTree::of(docs, session.tree), &node, pinned, &moment)?;
-        // What is pinned is never left out of a text.
+        // A pinned node is never left out of a text.
         session.tree.text = None;
         return Ok(Planted::default());
     }
@@ -285,7 +285,7 @@ fn grow(
     Ok(planted)
 }
 
-/// Keeps what a repetition of the call will be answered.
+/// Stores the response for a repetition of the call.
 fn keep_answers(docs: &mut Docs, recorded: &Recorded<SessionEvent>) {
     let aside = &recorded.event.aside;
     let kept = |digest: &str| {

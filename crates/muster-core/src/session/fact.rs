@@ -30,7 +30,7 @@ pub(super) enum SessionFact<'a> {
     Asked {
         request_id: &'a str,
     },
-    /// An approval was answered.
+    /// An approval was resolved.
     Answered {
         request_id: &'a str,
         decision: &'a str,
@@ -107,7 +107,7 @@ fn after_turn(data: &EventBody) -> SessionStatus {
     if text(data, "status") == Some("failed") { SessionStatus::Failed } else { SessionStatus::Idle }
 }
 
-/// How a session is after a report of its end: completed, unless the report says otherwise.
+/// The status of a session after a report of its end: completed, unless the report differs.
 pub(super) fn outcome(report: &EventBody) -> SessionStatus {
     if report.get("completed").is_some_and(|completed| completed == false) {
         SessionStatus::Failed

@@ -17,14 +17,14 @@ const TAG_CHARS: usize = 6;
 pub struct SessionId(String);
 
 impl SessionId {
-    /// The id that a text is, if it is one.
+    /// Parses an id.
     pub fn of(text: &str) -> Option<Self> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let fits = (1..=SESSION_ID_CHARS_MAX).contains(&text.len());
         (fits && text.bytes().all(plain)).then(|| Self(text.to_owned()))
     }
 
-    /// A fresh id made of random bits, in the form of a UUID.
+    /// A fresh id from random bits, in the form of a UUID.
     pub fn from_bits(bits: u128) -> Self {
         let digits = format!("{bits:032x}");
         let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];

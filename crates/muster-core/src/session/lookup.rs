@@ -1,4 +1,4 @@
-//! Finding documents, or the rule that says that they are not there.
+//! Finding documents, or the rejection that they do not exist.
 
 use super::{
     SessionAggregate, SessionDocument, SessionKey, SessionRejection,

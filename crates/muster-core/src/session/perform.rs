@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Documents, Draft, WorkRefusal};
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionCommandResult {
     pub receipt: Receipt,
@@ -30,7 +30,7 @@ pub fn perform(
         && session.lease.as_ref().is_some_and(|lease| !lease.is_alive(now))
         && !matches!(command, SessionCommand::Unclaim(_) | SessionCommand::End)
     {
-        // Nobody has looked since the lease expired; what waited for the host ends first.
+        // The lease has expired unnoticed; what waited for the host ends first.
         draft.apply(&SessionCommand::Unclaim(Unclaim::Expired))?;
     }
     let events = draft.apply(command)?;
@@ -59,7 +59,8 @@ pub(super) fn kept(
     kept_under(docs, &SessionKey::given(&given.key), given, taken)
 }
 
-/// The end of a session comes before everything else; what is not there yet has no answers.
+/// The end of a session comes before everything else; a session that does not exist yet has no kept
+/// responses.
 fn lookup_unless_new(
     docs: &Documents<SessionAggregate>,
     command: &SessionCommand,
@@ -95,7 +96,7 @@ fn kept_under(
     }
 }
 
-/// The kept answer, if the same was asked for.
+/// The kept response, if the request is the same.
 fn answered(
     kept: &SessionAnswer,
     key: &CallKey,

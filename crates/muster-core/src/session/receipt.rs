@@ -13,11 +13,11 @@ use crate::{
 pub struct CallKey {
     /// The name.
     pub key: String,
-    /// Digest of what was asked for under it.
+    /// Digest of the request.
     pub digest: String,
 }
 
-/// Where a change of a todo list came from.
+/// The source of a change of a todo list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoSource {
@@ -26,7 +26,7 @@ pub enum TodoSource {
     Event,
 }
 
-/// What the caller of an accepted call is told; the event that the call left says it all.
+/// The response to an accepted call; its event holds all of it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Receipt {
     /// Number of that event.
@@ -61,7 +61,7 @@ pub struct TodoReceipt {
     pub titles: Option<Vec<String>>,
 }
 
-/// What earlier receipts say by saying nothing.
+/// The default for earlier receipts.
 fn applied() -> bool {
     true
 }
@@ -118,8 +118,7 @@ impl TodoReceipt {
 /// An answer that is kept for a repetition of its call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SessionAnswer {
-    /// Digest of what was asked for.
+    /// Digest of the request.
     pub digest: String,
-    /// What was answered.
     pub receipt: Receipt,
 }

@@ -1,4 +1,4 @@
-//! The rule that says no, with its facts. Words for people are made elsewhere.
+//! The rejection, with its facts. Messages for people are made elsewhere.
 
 use crate::{
     Timestamp,
@@ -14,8 +14,10 @@ pub enum SessionRejection {
     SessionEnded,
     /// There is a session under this id already.
     SessionExists,
-    /// A text that has to say something is blank.
-    Blank { field: &'static str },
+    /// A required string is blank.
+    Blank {
+        field: &'static str,
+    },
     /// Something is longer than its limit.
     TooLong {
         field: &'static str,
@@ -25,13 +27,15 @@ pub enum SessionRejection {
         actual: usize,
     },
     /// A body has more levels than can be read back.
-    TooDeep { limit: usize },
+    TooDeep {
+        limit: usize,
+    },
     /// Only the server writes events of this type (HB-10).
     ReservedType {
         /// The type.
         kind: String,
     },
-    /// The event's `todo` is no update (TD-23).
+    /// The event's `todo` is not an update (TD-23).
     MalformedTodo(Malformed),
     /// The list does not take the update (TS-6).
     Todo(todo::TodoRejection),
@@ -44,9 +48,13 @@ pub enum SessionRejection {
         items: Vec<String>,
     },
     /// The idempotency key was used for another call (TT-8).
-    KeyTaken { key: String },
+    KeyTaken {
+        key: String,
+    },
     /// The event id was used for another event.
-    EventIdTaken { id: String },
+    EventIdTaken {
+        id: String,
+    },
     /// A run drives the session, so that no host can.
     DrivenByRun,
     /// A host drives the session.
@@ -65,17 +73,24 @@ pub enum SessionRejection {
     /// No turn is running.
     NothingRunning,
     /// No more inputs can wait.
-    QueueFull { limit: usize },
-    /// Nobody asked for this approval.
-    UnknownRequest { request_id: String },
-    /// The approval was answered before.
+    QueueFull {
+        limit: usize,
+    },
+    /// This approval was never requested.
+    UnknownRequest {
+        request_id: String,
+    },
+    /// The approval was resolved before.
     AlreadyAnswered {
         request_id: String,
         /// The answer.
         decision: String,
     },
-    /// There is no such node.
-    UnknownNode { node_id: String },
+    UnknownNode {
+        node_id: String,
+    },
     /// The session has no such todo list.
-    UnknownScope { scope: ScopeKey },
+    UnknownScope {
+        scope: ScopeKey,
+    },
 }

@@ -1,4 +1,4 @@
-//! The tree of a session in its documents: one per node, its text beside it where it is long.
+//! The tree of a session in its documents: one per node, with a separate one for a long text.
 
 use super::{
     SessionAggregate, SessionDocument, SessionKey,
@@ -125,7 +125,7 @@ impl TreeStorage for StoredTree<'_> {
     }
 }
 
-/// A text for the node's own document, or one that gets its own.
+/// A text for the node's own document, or one that gets a separate document.
 fn divide(body: Option<NodeText>) -> (Option<String>, Option<NodeText>) {
     match body {
         Some(body) if body.text.len() <= INLINE_TEXT_BYTES_MAX => (Some(body.text), None),

@@ -7,7 +7,7 @@ use super::{PROTOCOL_VERSION, SessionId};
 
 /// Type of the first message of a connection.
 pub const STREAM_HELLO: &str = "stream.hello";
-/// Type of the message that says which events a slow reader has lost.
+/// Type of the message that lists which events a slow reader has lost.
 pub const STREAM_GAP: &str = "stream.gap";
 
 /// What a reader asks for.
@@ -17,15 +17,15 @@ pub struct StreamRequest<'a> {
     pub resume: Option<&'a str>,
     /// Whether it wants what was before.
     pub replay: bool,
-    /// At most so many of the last events.
+    /// Limit of the last events.
     pub limit: Option<u64>,
 }
 
-/// How a connection goes on from what the reader has.
+/// How a connection continues from what the reader has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Exactly behind the last event that the reader has.
+    /// Exactly after the last event that the reader has.
     Resume,
     /// With events from before.
     Replay,
@@ -36,9 +36,8 @@ pub enum Mode {
 /// What a connection begins with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamOpening {
-    /// How it goes on.
     pub mode: Mode,
-    /// Events behind this number follow.
+    /// Events after this number follow.
     pub after_seq: u64,
     /// Number of the newest event at this moment.
     pub last_seq: u64,
@@ -103,9 +102,8 @@ pub struct Hello<'a> {
     pub session_id: &'a SessionId,
     /// `1.0`
     pub protocol_version: &'static str,
-    /// How it goes on.
     pub mode: Mode,
-    /// Events behind this number follow.
+    /// Events after this number follow.
     pub after_seq: u64,
     /// The newest one.
     pub last_seq: u64,

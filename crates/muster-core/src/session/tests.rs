@@ -88,7 +88,7 @@ impl Room {
         lookup::session(&self.docs).unwrap()
     }
 
-    /// Types of the events behind a number, C-Tree events in short.
+    /// Types of the events after a number, C-Tree events abbreviated.
     fn types(&self, after: u64) -> Vec<&str> {
         let newer = self.log.iter().filter(|recorded| recorded.seq > after);
         newer.map(|recorded| recorded.event.kind.as_str()).collect()

@@ -2,7 +2,7 @@
 //!
 //! Dropping leaves from the least one up leaves the same nodes as taking nodes from the greatest
 //! one down, each with its ancestors, until the next one does not fit: a node with a lesser score
-//! than something below it goes right behind that. So only the greatest nodes are looked at.
+//! than something below it comes right after that. So only the greatest nodes are read.
 //!
 //! ```text
 //!   score = lasting part + what age has left of 50     (CS-1)
@@ -72,17 +72,17 @@ struct Row<'d> {
     nodes: Vec<&'d StoredNode>,
     /// The score that all of them have; without one it is worked out for each.
     score: Option<i64>,
-    /// Whether the list goes on behind the last one.
+    /// Whether the list continues after the last one.
     is_cut: bool,
 }
 
-/// What came of merging rows.
+/// The result of merging rows.
 enum Merged<'d> {
     /// The next node does not fit.
     Full(Vec<&'d StoredNode>),
     /// A row ended too soon.
     Cut,
-    /// All rows came to their end.
+    /// All rows are exhausted.
     Dry(Vec<&'d StoredNode>),
 }
 

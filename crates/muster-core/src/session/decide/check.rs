@@ -23,7 +23,7 @@ pub(super) fn within(field: &'static str, actual: usize, limit: usize) -> Decide
     }
 }
 
-/// A short text that has to say something, without secrets.
+/// A short, non-blank string without secrets.
 pub(super) fn field(name: &'static str, value: &str) -> Decided<String> {
     if text::is_blank(value) {
         return reject(SessionRejection::Blank { field: name });
@@ -31,7 +31,7 @@ pub(super) fn field(name: &'static str, value: &str) -> Decided<String> {
     Ok(redacted_text(value).0)
 }
 
-/// A text without secrets, and whether it had one.
+/// A string without secrets, and whether it had one.
 pub(super) fn redacted_text(given: &str) -> (String, bool) {
     match redact::text(given) {
         Some(clean) => (clean, true),
@@ -39,7 +39,7 @@ pub(super) fn redacted_text(given: &str) -> (String, bool) {
     }
 }
 
-/// Replaces secrets in a body; answers whether there was one.
+/// Replaces secrets in a body; returns whether there was one.
 pub(super) fn redact_body(data: &mut EventBody) -> bool {
     redact::object(data)
 }

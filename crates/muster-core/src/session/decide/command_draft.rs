@@ -40,7 +40,7 @@ impl<'a> CommandDraft<'a> {
         Ok(self.session()?.input_taker(self.now()))
     }
 
-    /// The running turn, if there is one, and the run behind the session, if there is one.
+    /// The running turn and the session's run, if there are any.
     pub(super) fn here(&self) -> Decided<EventPlace> {
         let session = self.session()?;
         let running = session.turns.running.as_ref();
@@ -64,7 +64,7 @@ impl<'a> CommandDraft<'a> {
             && !planted.changed.is_empty()
             && self.session()?.turns.running.is_some();
         let snapshot = if hash_changed { ctree::snapshot(self.docs())? } else { None };
-        // A session that begins has told nobody yet what drives it, and readers take that as idle.
+        // A new session has not reported what drives it yet, and readers take that as idle.
         let runner = runner.filter(|_| before.is_some());
         if snapshot.is_none() && runner.is_none() {
             return Ok(());
@@ -72,7 +72,7 @@ impl<'a> CommandDraft<'a> {
         self.publish(Sections { snapshot, runner, ..Sections::default() }, place)
     }
 
-    /// Writes an event alone; whoever does so publishes what it did to the tree.
+    /// Writes only the event; the caller publishes its effect on the tree.
     pub(super) fn record_plain(&mut self, event: SessionEvent) -> Decided<Planted> {
         Ok(self.0.emit(event)?)
     }
@@ -96,8 +96,8 @@ impl<'a> CommandDraft<'a> {
     }
 
     /// Writes all five sections of the summary if the tree has changed and no turn is running, so
-    /// that the stream and a summary that is asked for agree whenever nothing is under way. A turn
-    /// does this once at its end.
+    /// that the stream and a requested summary agree whenever nothing is under way. A turn does
+    /// this once at its end.
     ///
     /// What it costs is bounded by the budget of the session's text, not by the size of its tree
     /// (see [`compile`]), and a command pays for it once however many events it writes.
@@ -111,7 +111,7 @@ impl<'a> CommandDraft<'a> {
         self.publish(sections, place)
     }
 
-    /// How a task's part of the tree would stand after an event.
+    /// What a task's part of the tree would be after an event.
     pub(super) fn foresee(
         &self,
         event: &SessionEvent,

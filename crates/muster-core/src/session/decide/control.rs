@@ -60,7 +60,7 @@ fn interrupt(draft: &mut CommandDraft<'_>, by: Option<String>, aside: Aside) -> 
     turn::take_waiting(draft)
 }
 
-/// Answers an approval; one of the answers also stops the session.
+/// Resolves an approval; one of the decisions also stops the session.
 fn decide(
     draft: &mut CommandDraft<'_>,
     answer: &PermissionAnswer,
@@ -94,7 +94,7 @@ fn decide(
     Ok(())
 }
 
-/// Pins a node. Its score alone changes, so readers are told nothing but the pin itself (CS-2).
+/// Pins a node. Only its score changes, so readers get nothing but the pin itself (CS-2).
 fn pin(draft: &mut CommandDraft<'_>, node: &NodeId, pinned: bool, aside: Aside) -> Decided<()> {
     if lookup::node(draft.docs(), node)?.is_none() {
         return reject(SessionRejection::UnknownNode { node_id: node.to_string() });
@@ -105,7 +105,7 @@ fn pin(draft: &mut CommandDraft<'_>, node: &NodeId, pinned: bool, aside: Aside) 
     draft.record_plain(SessionEvent { aside, ..event }).map(drop)
 }
 
-/// Notes what drives the session from now on, and tells readers of its tree.
+/// Records what drives the session from now on, and notifies readers of its tree.
 pub(super) fn drive(draft: &mut CommandDraft<'_>, driver: Option<&SessionDriver>) -> Decided<()> {
     let driver = match driver {
         Some(SessionDriver { phase, status }) => {

@@ -93,7 +93,7 @@ struct TodoPart {
     published: Option<Published>,
     /// The list that it leaves as it is.
     unapplied: Option<TodoReceipt>,
-    /// Whether it brought a revision of its own.
+    /// Whether it had its own revision.
     versioned: bool,
     /// Whether it had a secret.
     redacted: bool,
@@ -126,7 +126,7 @@ impl TodoPart {
     }
 }
 
-/// Where the event belongs: what its author says, else the running turn.
+/// Where the event belongs: as its author claims, else the running turn.
 fn place(draft: &CommandDraft<'_>, record: &Record) -> Decided<EventPlace> {
     let here = draft.here()?;
     Ok(EventPlace {
@@ -150,7 +150,7 @@ fn start_turn(draft: &mut CommandDraft<'_>, event: SessionEvent) -> Decided<()> 
         .and_then(Value::as_u64)
         .filter(|turn| (newest + 1..=TURN_MAX).contains(turn));
     let number = given.unwrap_or(newest + 1);
-    // The id of the turn before is only there because nobody named another one.
+    // The id of the previous turn is only there because no other was named.
     let named = event.place.turn_id.clone();
     let named = named.filter(|id| running.is_none_or(|turn| turn.id != *id));
     // A host that names no turn begins the one of the input that has waited for it.
@@ -163,8 +163,8 @@ fn start_turn(draft: &mut CommandDraft<'_>, event: SessionEvent) -> Decided<()> 
     draft.record(event)
 }
 
-/// Ends the running turn, whatever number its author has for it; then it is the turn of whoever
-/// waits.
+/// Ends the running turn, whatever number its author has for it; then the next waiting input gets
+/// its turn.
 fn end_turn(draft: &mut CommandDraft<'_>, mut event: SessionEvent) -> Decided<()> {
     let Some(number) = event.place.turn else { return draft.record(event) };
     event.data.insert("turn".to_owned(), number.into());
@@ -187,7 +187,7 @@ fn agreeing(mut event: SessionEvent) -> SessionEvent {
     event
 }
 
-/// Adds what the event says about its task's part of the tree (CE-3).
+/// Adds the state of its task's part of the tree to the event (CE-3).
 fn record_task(draft: &mut CommandDraft<'_>, mut event: SessionEvent) -> Decided<()> {
     let Some(Occurrence::TaskChanged(TaskChange { task_id, .. })) =
         Occurrence::read(body::TASK_EVENT, &event.data)

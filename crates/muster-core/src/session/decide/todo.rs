@@ -1,5 +1,5 @@
-//! The todo tool's write (TT-5 to TT-10). What is wrong with the list itself was said before it
-//! became [`crate::todo::Titles`].
+//! The todo tool's write (TT-5 to TT-10). Faults of the list itself were reported before it became
+//! [`crate::todo::Titles`].
 
 use super::{CommandDraft, Decided, SessionEvent, check, reject};
 use crate::{

@@ -1,4 +1,4 @@
-//! Turns: how they begin, how they end, and who comes next.
+//! Turns: how they begin, how they end, and which comes next.
 
 use super::{CommandDraft, Decided, SessionEvent, reject};
 use crate::session::{
@@ -18,7 +18,7 @@ pub(super) fn start(draft: &mut CommandDraft<'_>, turn_id: String) -> Decided<()
     draft.record(SessionEvent::of(body::TURN_START, place, &TurnStart { turn, mode }))
 }
 
-/// Says something in the running turn.
+/// Sends a message in the running turn.
 pub(super) fn say(
     draft: &mut CommandDraft<'_>,
     text: String,
@@ -32,7 +32,7 @@ pub(super) fn say(
     })
 }
 
-/// Lets an input wait for a turn of its own.
+/// Queues an input for its own turn.
 pub(super) fn wait(
     draft: &mut CommandDraft<'_>,
     text: String,
@@ -49,7 +49,7 @@ pub(super) fn wait(
     draft.record(SessionEvent { aside, ..SessionEvent::of(body::USER_MESSAGE, place, &said) })
 }
 
-/// Ends the running turn at once where nobody will.
+/// Ends the running turn immediately if nothing else will.
 pub(super) fn end_unless_driven(draft: &mut CommandDraft<'_>) -> Decided<()> {
     if draft.input_taker()? != InputTaker::Nobody {
         return Ok(());
@@ -71,8 +71,8 @@ pub(super) fn end(
     draft.record_end(SessionEvent::of(body::TURN_END, draft.here()?, &end))
 }
 
-/// Gives inputs that wait their turns: the next one if a run drives the session, none if a host
-/// does, which begins turns itself, else all, each of which ends at once.
+/// Gives waiting inputs their turns: the next one if a run drives the session, none if a host does,
+/// which begins turns itself, else all, each of which ends immediately.
 pub(super) fn take_waiting(draft: &mut CommandDraft<'_>) -> Decided<()> {
     while let Some(turn_id) = next_waiting(draft)? {
         match draft.input_taker()? {

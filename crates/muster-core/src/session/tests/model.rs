@@ -1,4 +1,4 @@
-//! Random commands: whatever is asked for, these hold after every one of them.
+//! Random commands: these invariants hold after every one of them.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn command() -> impl Strategy<Value = SessionCommand> {
     ]
 }
 
-/// What the events so far say, to those who only read events.
+/// What a reader of only the events knows.
 struct Onlooker {
     reader: TodoReader,
     tree: merge::CtreeReader,
@@ -166,7 +166,7 @@ proptest! {
     #[test]
     fn whatever_is_asked_for_these_hold(commands in prop::collection::vec(command(), 1..40)) {
         let mut room = Room::empty();
-        // So small a budget that texts leave something out.
+        // A budget so small that texts leave something out.
         let create = Create { max_chars: Some(200), ..Create::default() };
         room.accept(SessionCommand::Create(Box::new(create)));
         let mut onlooker = Onlooker {

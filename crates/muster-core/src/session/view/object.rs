@@ -43,7 +43,6 @@ pub struct SessionObject {
     pub driver: Option<ShownDriver>,
 }
 
-/// Who drives a session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ShownDriver {

@@ -56,7 +56,6 @@ pub struct TodoList {
 pub struct TodoHistoryPage {
     /// The list.
     pub scope: ScopeKey,
-    /// At most so many entries.
     pub limit: u32,
     /// Only revisions below this one.
     pub before: Option<i64>,
@@ -83,7 +82,6 @@ pub struct EntryView {
     pub seq: u64,
     /// When it was accepted.
     pub timestamp_ms: Timestamp,
-    /// Where it came from.
     pub source: TodoSource,
     /// What was done.
     pub op: Op,
@@ -100,7 +98,7 @@ pub struct Snapshots {
     pub as_of_seq: u64,
 }
 
-/// All known lists, or the one asked for.
+/// All known lists, or the requested one.
 pub fn todos(docs: &Docs, id: &SessionId, scope: Option<&ScopeKey>) -> Shown<SessionTodos> {
     let seq = lookup::session(docs)?.last_seq;
     let scopes = match scope {
@@ -141,7 +139,7 @@ pub fn history(docs: &Docs, id: &SessionId, page: &TodoHistoryPage) -> Shown<Tod
     Ok(TodoHistory { session_id: id.clone(), scope_key: page.scope.clone(), entries, has_more })
 }
 
-/// What a connection that is no gapless resume begins with.
+/// The start of a connection that is not a gapless resume.
 pub fn snapshots(docs: &Docs) -> Shown<Snapshots> {
     let as_of_seq = lookup::session(docs)?.last_seq;
     let lists = lookup::scopes(docs)?.into_iter();

@@ -1,8 +1,8 @@
-//! The summary of the tree, right at any moment (HB-13), its nodes in pages (HB-14), and its text
+//! The summary of the tree, correct at any moment (HB-13), its nodes in pages (HB-14), and its text
 //! within a budget (HB-15).
 //!
 //! The summary is made from a few documents. Pages, and texts that name what they leave out, come
-//! from the whole tree, which whoever calls keeps in memory.
+//! from the whole tree, which the caller keeps in memory.
 
 use serde::Serialize;
 
@@ -37,7 +37,6 @@ pub enum TreeStage {
 pub struct TreeRequest {
     pub stage: TreeStage,
     pub behind: Option<NodeId>,
-    /// At most so many.
     pub limit: usize,
     /// With the start of each text.
     pub previews: bool,
@@ -50,7 +49,7 @@ pub struct TreeRequest {
 pub struct NodesPage {
     /// The nodes, parents first.
     pub nodes: Vec<NodeView>,
-    /// Behind which node the next page begins.
+    /// The node after which the next page begins.
     pub next: Option<NodeId>,
     pub root: NodeId,
     /// The node made last.
@@ -61,13 +60,12 @@ pub struct NodesPage {
     pub seq: u64,
 }
 
-/// Which of the nodes that a text leaves out are wanted.
+/// The requested page of the nodes that a text leaves out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DroppedRequest {
     /// Budget of the text, if not the session's own.
     pub max_chars: Option<u64>,
     pub behind: Option<NodeId>,
-    /// At most so many.
     pub limit: usize,
 }
 
@@ -80,7 +78,7 @@ pub struct DroppedPage {
     pub dropped: usize,
     /// Those of this page.
     pub nodes: Vec<NodeId>,
-    /// Behind which node the next page begins.
+    /// The node after which the next page begins.
     pub next: Option<NodeId>,
     /// The last event in it.
     pub seq: u64,
@@ -100,7 +98,7 @@ pub fn compiled(docs: &Docs, max_chars: Option<u64>) -> Shown<Compiled> {
     Ok(compile::compile(docs, session, max_chars.unwrap_or(session.tree.max_chars))?)
 }
 
-/// A page of the nodes that a text leaves out; none if it was to begin behind a node that the text
+/// A page of the nodes that a text leaves out; `None` if it should begin after a node that the text
 /// does not leave out.
 pub fn dropped_page(
     docs: &Docs,
@@ -134,7 +132,8 @@ pub fn tree_text(
     Ok((written(docs, &collapsed)?, session.last_seq))
 }
 
-/// A page of the tree of these documents; none if it was to begin behind a node that is not there.
+/// A page of the tree of these documents; `None` if it should begin after a node that does not
+/// exist.
 pub fn tree_page(
     docs: &Docs,
     tree: &ContextTree,
@@ -182,7 +181,8 @@ fn fill_texts(
     Ok(())
 }
 
-/// Asks at once for the texts of nodes: short ones are with the nodes, long ones beside them.
+/// Requests the texts of nodes up front: short ones are in the nodes, long ones in separate
+/// documents.
 fn have_texts<'t>(docs: &Docs, nodes: impl Iterator<Item = &'t TreeNode>) -> Shown<()> {
     let ids: Vec<&NodeId> = nodes.filter(|node| node.body_chars > 0).map(|node| &node.id).collect();
     docs.have_all(ids.iter().map(|id| SessionKey::Node((*id).clone())))?;
