@@ -1,5 +1,5 @@
-//! What can be asked of a workspace. Targets are resolved by then; steps are still selected by the
-//! caller's words, because finding them belongs to the decision.
+//! Commands of a workspace. Targets are already resolved; steps are still given as the caller
+//! selected them, because finding them belongs to the decision.
 
 use serde_json::{Map, Value};
 
@@ -50,7 +50,6 @@ pub enum TaskCommand {
     /// Block or unblock a step.
     BlockStep {
         step: StepTarget,
-        /// Whether it shall be blocked.
         blocked: bool,
         /// Why.
         reason: Option<String>,
@@ -96,7 +95,7 @@ pub enum TaskCommand {
     CommitCard(CommitCard),
     /// Commit a note to the reasoning memory.
     CommitNote(NoteEntry),
-    /// Tell that cards were committed.
+    /// Emit an event for committed cards.
     AnnounceCards {
         /// The plan or task.
         id: EntityId,
@@ -104,7 +103,7 @@ pub enum TaskCommand {
         /// Position of the decision's note.
         decision_note_seq: Option<u64>,
     },
-    /// Tell that a note was committed.
+    /// Emit an event for a committed note.
     AnnounceNote {
         /// The plan or task.
         id: EntityId,
@@ -128,7 +127,6 @@ pub enum TaskCommand {
     /// Keep an answer for its idempotency key.
     KeepAnswer {
         key: String,
-        /// What was answered.
         kept: TaskAnswer,
     },
 }
@@ -158,7 +156,7 @@ pub struct FieldsEdit {
     pub meta: MetaPatch,
     /// Fields that only one of them has.
     pub own: OwnPatch,
-    /// How it was asked for.
+    /// Which edit was requested.
     pub manner: EditKind,
 }
 

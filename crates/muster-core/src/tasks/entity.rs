@@ -33,7 +33,7 @@ impl TaskStatus {
     /// Every status, as they follow each other.
     pub const ALL: [Self; 3] = [Self::Todo, Self::Active, Self::Done];
 
-    /// The word in arguments and answers.
+    /// The word in arguments and results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Todo => "TODO",
@@ -88,10 +88,10 @@ pub struct Meta {
     /// Those of `depends_on` that exist and are not done.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub waiting_on: BTreeSet<EntityId>,
-    /// Who depends on this one: the reverse of `depends_on`.
+    /// The reverse of `depends_on`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub dependents: BTreeSet<EntityId>,
-    /// Open cards that stand in the way, by card: the line a view shows.
+    /// Open blocker cards, by card: the line a view shows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub blocker_cards: BTreeMap<CardId, String>,
     /// Whether an undone operation can be redone.

@@ -28,9 +28,7 @@ use super::{
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", content = "fact", rename_all = "snake_case")]
 pub enum TaskEvent {
-    /// A plan came to be.
     PlanCreated(PlanCreated),
-    /// A task came to be.
     TaskCreated(TaskCreated),
     /// Fields of a plan or task changed.
     Edited(FieldsEdited),
@@ -71,20 +69,19 @@ pub enum TaskEvent {
     NoteCommitted(NoteCommitted),
     /// An operation was undone or redone.
     Restored(Restored),
-    /// A card as it now is; seen by nobody but replay.
+    /// A card as it now is; only for replay.
     CardKept(CardKept),
-    /// An entry of the notes document; seen by nobody but replay.
+    /// An entry of the notes document; only for replay.
     NoteKept(NoteKept),
-    /// An operation for the history; seen by nobody but replay.
+    /// An operation for the history; only for replay.
     OperationRecorded(HistoryOperation),
-    /// Focus moved; seen by nobody but replay.
+    /// Focus moved; only for replay.
     FocusMoved {
         to: Option<EntityId>,
     },
-    /// An answer was kept for its idempotency key; seen by nobody but replay.
+    /// A response was kept for its idempotency key; only for replay.
     AnswerKept {
         key: String,
-        /// What was answered.
         kept: TaskAnswer,
     },
 }
@@ -183,7 +180,6 @@ pub struct EntityRef {
     pub revision: u64,
 }
 
-/// A plan came to be.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PlanCreated {
     pub id: PlanId,
@@ -197,7 +193,6 @@ pub struct PlanCreated {
     pub contract_data: Option<Map<String, Value>>,
 }
 
-/// A task came to be.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TaskCreated {
     pub id: TaskId,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Tags of receipts.
 const CMD: &str = "CMD:";
 const LINK: &str = "LINK:";
-/// Item keys that say nothing by themselves.
+/// Item keys without meaning on their own.
 const SILENT_KEYS: [&str; 4] = ["kind", "title", "meta", "exit_code"];
 /// Starts of a bare address.
 const SCHEMES: [&str; 3] = ["http://", "https://", "file://"];
@@ -31,9 +31,9 @@ pub struct Sifted {
 }
 
 impl Given {
-    /// Drops placeholders and blanks beside substantive entries; `None` when nothing substantive is
-    /// left (TASKS-EVD-1). An item that says something is kept whole, even if a part of it is still
-    /// to be filled in.
+    /// Drops placeholders and blanks next to substantive entries; `None` when nothing substantive
+    /// is left (TASKS-EVD-1). A substantive item is kept whole, even if a part of it is still a
+    /// placeholder.
     pub fn sift(self) -> Option<Sifted> {
         let given = self.len();
         let to_fill = self.items.iter().flat_map(Map::values).any(holds_placeholder);
@@ -93,7 +93,7 @@ fn starts_with_scheme(line: &str) -> bool {
     SCHEMES.iter().any(|scheme| line.starts_with(scheme))
 }
 
-/// Whether a check or attachment says something: not blank, not a placeholder.
+/// Whether a check or attachment is substantive: not blank, not a placeholder.
 fn is_substantive(line: &str) -> bool {
     let body = line.strip_prefix(CMD).or_else(|| line.strip_prefix(LINK)).unwrap_or(line);
     !body.trim().is_empty() && !is_to_fill(body)
@@ -104,7 +104,7 @@ fn is_to_fill(text: &str) -> bool {
     lower.find("<fill:").is_some_and(|at| lower[at..].contains('>'))
 }
 
-/// Whether a text that is to be filled in is anywhere inside a value.
+/// Whether a placeholder is anywhere inside a value.
 fn holds_placeholder(value: &Value) -> bool {
     match value {
         Value::String(text) => is_to_fill(text),
@@ -114,7 +114,7 @@ fn holds_placeholder(value: &Value) -> bool {
     }
 }
 
-/// Whether an item says nothing because its texts are blank or to be filled in.
+/// Whether an item has only blank strings and placeholders.
 fn item_is_placeholder(item: &Map<String, Value>) -> bool {
     let mut texts = item.values().filter_map(Value::as_str);
     !item_is_substantive(item) && texts.any(|text| !is_substantive(text))

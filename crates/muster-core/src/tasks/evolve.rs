@@ -1,7 +1,7 @@
 //! What the documents look like after an event. Every fact applies; nothing is decided here.
 //!
 //! Sums are kept in one place: `change_task` and `change_plan` compare an entity before and after
-//! and pass the difference on to its plan, to the workspace and to those who wait for it.
+//! and pass the difference on to its plan, to the workspace and to its dependents.
 
 mod entity;
 mod memory;
@@ -19,7 +19,7 @@ use crate::{Documents, Recorded, Timestamp, Unloaded};
 type Docs = Documents<TaskAggregate>;
 type Applied = Result<(), Unloaded<TaskAggregate>>;
 
-/// When and where in the log an event stands.
+/// Time and position of an event.
 #[derive(Clone, Copy)]
 struct Moment {
     at: Timestamp,
@@ -140,7 +140,7 @@ fn change_meta(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut Meta)) ->
     }
 }
 
-/// Whoever depends on `id` starts or stops waiting when it leaves or reaches DONE.
+/// Dependents of `id` start or stop waiting when it leaves or reaches DONE.
 fn tell_dependents(
     docs: &mut Docs,
     id: EntityId,

@@ -97,7 +97,7 @@ pub(super) fn are_same(name: &str, one: &Value, other: &Value) -> bool {
 }
 
 /// The fields as views show them: operations of earlier versions hold a waiver in its stored form
-/// and do not say that a closing was forced.
+/// and do not note that a closing was forced.
 pub fn shown(stored: &FieldValues) -> FieldValues {
     let mut shown = stored.clone();
     let Some(stored) = stored.get("waiver") else { return shown };

@@ -36,8 +36,8 @@ impl GateReport {
         }
     }
 
-    /// Says which confirmations would close the step, going by how it was before the refused call:
-    /// whatever else that call did is gone.
+    /// Adds which confirmations would close the step, based on its state before the rejected call:
+    /// other effects of that call are lost.
     pub fn with_closing(mut self, before: &Task) -> Self {
         let Some(step) = before.steps.by_id(self.step_id) else { return self };
         let missing = self.missing_checkpoints.iter().copied().collect();
@@ -59,7 +59,7 @@ impl GateReport {
         !self.open_children.is_empty() || !self.open_nodes.is_empty()
     }
 
-    /// The first gate in order that says no (TASKS-GATE-1).
+    /// The first open gate in order (TASKS-GATE-1).
     pub fn first_open(&self) -> Option<StepGate> {
         if !self.missing_checkpoints.is_empty() {
             Some(StepGate::Checkpoints)

@@ -29,7 +29,6 @@ pub struct HistoryOperation {
     /// What can be undone; `None` when it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<OperationChange>,
-    /// Where it stands.
     #[serde(default)]
     pub state: OperationState,
     /// Position; zero until it is recorded.
@@ -76,7 +75,7 @@ pub struct DerivedChange {
     pub after: Value,
 }
 
-/// Where an operation stands on the stacks of undo and redo.
+/// The place of an operation on the stacks of undo and redo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationState {

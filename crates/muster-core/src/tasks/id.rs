@@ -68,7 +68,7 @@ fn number(digits: &str, width: usize, radix: u32) -> Option<u64> {
     if filled && plain { u64::from_str_radix(digits, radix).ok() } else { None }
 }
 
-/// Reads a text form without a copy of the text.
+/// Deserializes from a string without copying it.
 pub(super) struct TextForm<T>(pub(super) PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextForm<T> {
@@ -211,7 +211,7 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
-    /// The word in answers.
+    /// The word in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plan => "plan",

@@ -1,5 +1,5 @@
-//! Finding things: documents by id, targets by focus, steps by the caller's words, and who waits
-//! for whom.
+//! Finding things: documents by id, targets by focus, steps as the caller selects them, and
+//! dependencies.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,6 @@ type Found<T> = Result<T, WorkRefusal<TaskAggregate>>;
 /// How many tasks are suggested to a call without a target.
 const CANDIDATES_MAX: u32 = 2;
 
-/// Where a call's target came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetSource {
     /// An argument named it.
@@ -251,8 +250,8 @@ pub fn task_step_and_node<'a>(
     }
 }
 
-/// Everything that can not be done before this plan or task: who depends on it, the plan of a task,
-/// and who waits for those. It is in there itself when dependencies form a circle (TASKS-EDIT-3).
+/// Everything that cannot be done before this plan or task: its dependents, the plan of a task, and
+/// their dependents. It contains itself when dependencies form a cycle (TASKS-EDIT-3).
 ///
 /// The search goes against the dependencies, because a task has one plan but a plan has any number
 /// of tasks.

@@ -74,7 +74,7 @@ pub enum CardType {
 }
 
 impl CardType {
-    /// The word in arguments and answers.
+    /// The word in arguments and results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Frame => "frame",
@@ -121,7 +121,7 @@ impl Card {
         self.title.as_deref().or(self.text.as_deref()).unwrap_or_default()
     }
 
-    /// Whether it stands in the way: open and tagged as a blocker.
+    /// Whether it blocks: open and tagged as a blocker.
     pub fn blocks(&self) -> bool {
         self.status == "open" && self.tags.iter().any(|tag| tag == "blocker")
     }

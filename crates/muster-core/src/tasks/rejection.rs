@@ -1,4 +1,4 @@
-//! The rules that say no, with their facts. Words for people are put to them in the api crate.
+//! The rejections, with their facts. The api crate adds messages for people.
 
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ pub enum TaskRejection {
     AlreadyClosed { step_id: StepId, path: StepPath },
     /// A gate of the step is open.
     GateOpen {
-        /// The first gate in order that says no.
+        /// The first open gate in order.
         gate: StepGate,
         /// The whole state of the gate.
         report: GateReport,
@@ -88,7 +88,7 @@ pub enum TaskRejection {
     },
     /// The checklist has no such position.
     ChecklistPosition {
-        /// Which argument asked for it.
+        /// The argument that requested it.
         argument: &'static str,
         /// Points on the list.
         points: usize,
@@ -164,7 +164,6 @@ pub enum TaskRejection {
 /// What is wrong with a field of a patch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldFault {
-    /// There is no such field.
     Unknown,
     /// The field does not take this operation.
     NotAllowed,
@@ -217,8 +216,8 @@ pub struct GateReport {
     pub steps: Vec<StepPath>,
     /// Optional checkpoints that are required here, for the retry a caller can fill in.
     pub required_optional: Vec<Checkpoint>,
-    /// Checkpoints that close the step in one call when all of them are confirmed, as things stood
-    /// before the refused call; empty when that is not enough.
+    /// Checkpoints that close the step in one call when all of them are confirmed, based on the
+    /// state before the rejected call; empty when that is not enough.
     pub closing: Vec<Checkpoint>,
     /// Whether the refused call itself made the task, so that it does not exist now.
     pub is_undone: bool,

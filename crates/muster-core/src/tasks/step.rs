@@ -41,7 +41,7 @@ impl Checkpoint {
     /// Those that can have a proof mode.
     pub const PROVABLE: [Self; 4] = [Self::Tests, Self::Security, Self::Perf, Self::Docs];
 
-    /// The word in arguments and answers.
+    /// The word in arguments and results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Criteria => "criteria",

@@ -23,7 +23,6 @@ impl StepTree {
         self.steps.len()
     }
 
-    /// Whether there is no step.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -66,7 +65,7 @@ impl StepTree {
         }
     }
 
-    /// Removes a step and everything below it; answers how many went.
+    /// Removes a step and everything below it; returns how many were removed.
     pub fn remove(&mut self, path: &StepPath) -> usize {
         let before = self.steps.len();
         self.steps.retain(|step| step.path != *path && !step.path.is_below(path));

@@ -1,8 +1,7 @@
-//! Texts that callers write, checked and normalised the moment they come in (TASKS-ARG-5,
-//! TASKS-LIM-1).
+//! Strings that callers write, checked and normalized on input (TASKS-ARG-5, TASKS-LIM-1).
 //!
 //! Lengths are part of the schema and so are checked before these types are read; what is left for
-//! them is what a schema cannot say.
+//! them is what a schema cannot express.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -38,7 +37,7 @@ macro_rules! inline_schema {
     };
 }
 
-/// Whether nothing of a text can be seen: whitespace, controls and characters without a width.
+/// Whether nothing of a string is visible: whitespace, controls and characters without a width.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|character| {
         character.is_whitespace()

@@ -83,7 +83,7 @@ pub(super) fn reopen(docs: &Docs, target: &StepTarget) -> Decision {
         return reject(TaskRejection::NotClosed { step_id, path });
     }
     let mut derived: Derived = derive::step_opens(docs, task, &step.path)?;
-    // TASKS-STATE-6: what was asked for is no consequence of itself.
+    // TASKS-STATE-6: what was requested is not a consequence of itself.
     derived.reopened.retain(|path| *path != step.path);
     let step = step_ref(docs, task, step)?;
     Ok(vec![TaskEvent::StepReopened(StepReopened { step, derived })])

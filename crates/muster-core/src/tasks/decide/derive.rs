@@ -1,4 +1,4 @@
-//! What follows from a change without an event of its own (TASKS-STATE-2 to -6).
+//! Derived changes without their own event (TASKS-STATE-2 to -6).
 
 use super::{Docs, next_revision};
 use crate::{

@@ -61,8 +61,8 @@ fn check_dependencies(
     }
 }
 
-/// Those that a plan or task does not depend on yet. The others are no concern of a change: what
-/// they name may have been deleted since.
+/// Those that a plan or task does not depend on yet. The others do not matter: what they name may
+/// have been deleted since.
 pub(super) fn added(
     docs: &Docs,
     id: EntityId,

@@ -65,7 +65,7 @@ pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
     Ok(vec![TaskEvent::CardKept(CardKept { id: commit.entity, card })])
 }
 
-/// What a card says from now on: what is given, and nothing when that is blank.
+/// The new content of a card: the given string, and nothing when that is blank.
 fn said(given: Option<&String>, before: Option<String>) -> Option<String> {
     match given {
         Some(text) => (!is_blank(text)).then(|| text.clone()),

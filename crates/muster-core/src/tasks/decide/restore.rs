@@ -172,7 +172,7 @@ fn consequences(
     if writes(false) || (opens && step.is_closed()) {
         let mut derived = derive::step_opens(docs, task, &step.path)?;
         if writes(false) {
-            // TASKS-STATE-6: what was asked for is no consequence of itself.
+            // TASKS-STATE-6: what was requested is not a consequence of itself.
             derived.reopened.retain(|path| *path != step.path);
         }
         Ok(derived)

@@ -1,4 +1,4 @@
-//! What follows from an event and has no event of its own (TASKS-STATE-6).
+//! Changes that follow from an event and have no event of their own (TASKS-STATE-6).
 
 use serde::{Deserialize, Serialize};
 

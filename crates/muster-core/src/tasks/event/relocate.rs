@@ -1,4 +1,4 @@
-//! Moves events to other positions of a log, so that what they say of each other stays true.
+//! Moves events to other positions of a log, so that their references to each other stay valid.
 
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ fn relocate_card(card: &mut Card, place: &mut dyn FnMut(u64) -> u64) {
     }
 }
 
-/// Rewrites the events that a kept answer shows, wherever they stand in it.
+/// Rewrites the events inside a kept response.
 fn relocate_answer(value: &mut Value, place: &mut dyn FnMut(u64) -> u64) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| relocate_answer(item, place)),

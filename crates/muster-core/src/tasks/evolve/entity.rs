@@ -107,7 +107,7 @@ fn set<T: Clone>(slot: &mut T, given: Option<&T>) {
     }
 }
 
-/// Keeps both directions of dependencies: who waits for whom, and who has to be told.
+/// Keeps both directions of dependencies: who waits for whom, and who has to be updated.
 pub(super) fn link_dependencies(docs: &mut Docs, id: EntityId, depends_on: &[EntityId]) -> Applied {
     let new: BTreeSet<EntityId> = depends_on.iter().copied().collect();
     let meta = docs.get(&id.into())?.and_then(TaskDocument::meta);
@@ -152,7 +152,7 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
     let Some(document) = docs.get(&id.into())? else { return Ok(()) };
     let status = document.meta().map(|meta| meta.status).unwrap_or_default();
     let tally = document.as_task().map(Task::tally);
-    // What is gone blocks nobody, as if it were done (TASKS-EDIT-3).
+    // A deleted entity blocks nothing, as if it were done (TASKS-EDIT-3).
     tell_dependents(docs, id, status, TaskStatus::Done)?;
     if let Some(tally) = tally {
         change_plan(docs, deleted.plan, |plan| plan.sums.subtract(&tally))?;

@@ -161,7 +161,7 @@ pub(super) fn recorded(docs: &mut Docs, operation: &HistoryOperation, moment: Mo
     Ok(())
 }
 
-/// Operations on what is gone leave the stacks of undo and redo (TASKS-UNDO-4).
+/// Operations on a deleted entity leave the stacks of undo and redo (TASKS-UNDO-4).
 pub(super) fn leave_stacks(
     docs: &mut Docs,
     id: EntityId,

@@ -27,7 +27,7 @@ fn issue<'a>(view: &'a Value, code: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {code} in {view:#}"))
 }
 
-/// Changes a task behind the back of the rules.
+/// Changes a task without the rules.
 fn damage_task(room: &mut Room, change: impl FnOnce(&mut Task)) {
     let Some(TaskDocument::Task(task)) = room.docs.edit(&TaskKey::Task(TaskId(1))).unwrap() else {
         panic!("no task")

@@ -119,7 +119,7 @@ fn target(number: u64, path: &[u32]) -> StepTarget {
     step(number, &text(path))
 }
 
-/// Runs one move on both sides; answers whether the room accepted it.
+/// Runs one move on both sides; returns whether the room accepted it.
 fn run(room: &mut Room, model: &mut Model, what: &Move) -> Result<(), TestCaseError> {
     match what {
         Move::Plan => {
@@ -371,7 +371,7 @@ fn check(room: &Room, model: &Model) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Replay of the log gives the very same documents, texts included.
+/// Replay of the log gives the very same documents, byte for byte.
 fn check_replay(room: &Room) -> Result<(), TestCaseError> {
     let mut replay = Replay::<TaskAggregate>::default();
     for recorded in &room.log {

@@ -1,4 +1,4 @@
-//! What views say, and that they fit any budget.
+//! The content of views, and that they fit any budget.
 
 use std::sync::Arc;
 

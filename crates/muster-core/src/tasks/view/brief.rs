@@ -1,5 +1,5 @@
-//! What lists and the views of a plan show of a task, kept beside it: such a view reads a page of
-//! briefs where it would read every task with all its steps.
+//! What lists and the views of a plan show of a task, stored next to it: such a view reads a page
+//! of briefs instead of every task with all its steps.
 
 use std::sync::Arc;
 
@@ -47,9 +47,9 @@ pub struct TaskBrief {
     pub next: Option<WholeText>,
     /// What is still to be confirmed or proven.
     pub verify: Vec<WholeText>,
-    /// What stands in the way of its steps and nodes.
+    /// Blockers of its steps and nodes.
     blockers: Vec<WholeText>,
-    /// Open cards that stand in the way.
+    /// Open blocker cards.
     blocker_cards: Vec<WholeText>,
     /// Steps closed by force, a line each.
     pub forced: Vec<WholeText>,
@@ -100,7 +100,7 @@ impl TaskBrief {
         (self.blockers.len() + self.waits.len() + self.blocker_cards.len()) as u64
     }
 
-    /// What stands in its way, as [`lines::blockers`] has it.
+    /// Its blockers, as in [`lines::blockers`].
     pub(super) fn blockers(
         &self,
         docs: &Documents<TaskAggregate>,

@@ -29,7 +29,7 @@ const NOW_CHARS: usize = 140;
 const WHY_CHARS: usize = 160;
 const LINE_CHARS: usize = 120;
 const LINES: usize = 3;
-/// Lines asked of the report, so that a longer list is seen to be longer.
+/// Lines requested from the report: one more than shown, to detect a longer list.
 pub(super) const REPORT_LINES: usize = LINES + 1;
 
 /// The capsule.
@@ -140,7 +140,7 @@ pub struct CapsuleContext<'a> {
     pub timeline: &'a [EventView],
     pub signals: &'a Signals,
     pub memory: &'a MemoryView,
-    /// The graph's difference, if asked for.
+    /// The graph's difference, if requested.
     pub graph_diff: Option<&'a GraphDiff>,
     /// Name of the toolset chosen at start.
     pub toolset: &'static str,

@@ -32,7 +32,7 @@ pub struct ContextQuery {
     pub plan: Option<PlanId>,
     /// Only this task and its plan.
     pub task: Option<TaskId>,
-    /// Tests that no column answers.
+    /// Conditions that no column covers.
     pub filter: RowFilter,
     pub plans: ListPageRequest,
     pub tasks: ListPageRequest,
@@ -41,7 +41,7 @@ pub struct ContextQuery {
 /// A page: where it starts and how long it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListPageRequest {
-    /// It starts behind this id number; `None` is the beginning.
+    /// It starts after this id number; `None` is the beginning.
     pub after: Option<u64>,
     /// Rows on it.
     pub limit: u32,
@@ -104,7 +104,7 @@ pub struct Pagination {
     pub limit: u32,
 }
 
-/// Writes the cursor that continues behind an id number; bound to the filters by the caller.
+/// Writes the cursor that continues after an id number; bound to the filters by the caller.
 pub type CursorOf<'a> = &'a dyn Fn(u64) -> String;
 
 impl ContextView {

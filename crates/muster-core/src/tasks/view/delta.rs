@@ -16,7 +16,7 @@ use crate::{
 /// Which events to show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeltaQuery {
-    /// Only events behind this position.
+    /// Only events after this position.
     pub since: Option<u64>,
     /// At most this many.
     pub limit: u32,

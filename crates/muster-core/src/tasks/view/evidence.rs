@@ -31,7 +31,7 @@ pub struct EvidenceQuery {
     pub checkpoint: Option<Checkpoint>,
     /// Whether to show bodies or counts.
     pub bodies: bool,
-    /// Only records behind this number.
+    /// Only records after this number.
     pub after: u64,
     /// At most this many.
     pub limit: u32,
@@ -125,7 +125,7 @@ pub struct EvidencePagination {
     pub count: usize,
 }
 
-/// The cursor that continues behind a record.
+/// The cursor that continues after a record.
 pub fn cursor(number: u64) -> String {
     format!("e{number}")
 }

@@ -1,4 +1,4 @@
-//! What a view says when showing something moved the focus there (TASKS-FOC-2).
+//! The part of a view that reports that showing something moved the focus there (TASKS-FOC-2).
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What the views of one plan or task need, asked for before anything is worked out.
+//! What the views of one plan or task need, requested before anything is computed.
 //!
 //! Work starts over whenever something is missing. A view that first names all it will need starts
 //! over while it has done nothing yet.
@@ -8,7 +8,7 @@ use crate::{
     tasks::{TaskAggregate, TaskDocument, TaskKey, entity::Meta, id::EntityId, lookup},
 };
 
-/// Makes sure that the entity, its plan and what it waits for are at hand.
+/// Makes sure that the entity, its plan and its dependencies are loaded.
 pub(super) fn surroundings(
     docs: &Documents<TaskAggregate>,
     id: EntityId,

@@ -163,7 +163,7 @@ impl Content<'_> {
     }
 }
 
-/// The parts at hand, and how many there are.
+/// The loaded parts, and how many there are.
 #[derive(Default)]
 struct Graph<'a> {
     parts: Vec<Part<'a>>,
@@ -257,7 +257,7 @@ impl<'a> Graph<'a> {
         }
         let older = if request.cursor.is_some() { parts.len() } else { total };
         let limit = request.limit as usize;
-        // One more than is shown: it tells whether the page ends inside an event.
+        // One more than is shown: it reveals whether the page ends inside an event.
         newest_first(parts, limit + 1);
         let end = parts.len().min(limit);
         let (shown, rest) = parts.split_at(end);

@@ -26,7 +26,7 @@ use crate::{
 
 /// Characters of a line.
 const LINE_CHARS_MAX: usize = 200;
-/// Tasks looked at at once while lines are collected.
+/// Page size while lines are collected.
 const TASKS_PER_PAGE: u32 = 20;
 /// Statuses of tasks that are not done.
 const OPEN: [TaskStatus; 2] = [TaskStatus::Todo, TaskStatus::Active];
@@ -99,7 +99,7 @@ impl Handoff {
     }
 }
 
-/// The first lines of a list; lines behind them are counted, not written.
+/// The first lines of a list; further lines are counted, not written.
 struct Capped {
     lines: Vec<ViewLine>,
     total: usize,
@@ -171,7 +171,7 @@ fn of_task(
 
 /// The steps that were closed last, newest first.
 fn latest_closed(task: &Task, limit: usize) -> Vec<&Step> {
-    // Closings within one millisecond are told apart by their position.
+    // Closings within one millisecond are ordered by their position.
     let newest = |step: &&Step| Reverse((step.completed_at, step.graph_seq));
     let mut closed: Vec<&Step> = task.steps.iter().filter(|step| step.is_closed()).collect();
     if limit < closed.len() {
@@ -237,7 +237,7 @@ fn of_plan(
     })
 }
 
-/// Makes sure that the lists of a plan's report are at hand.
+/// Makes sure that the lists of a plan's report are loaded.
 pub(super) fn gather_lists(
     docs: &Documents<TaskAggregate>,
     id: EntityId,

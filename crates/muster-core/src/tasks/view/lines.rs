@@ -1,4 +1,4 @@
-//! The lines people and agents read: what to verify, what comes next, what stands in the way.
+//! The lines people and agents read: what to verify, what comes next, what blocks.
 
 use super::steps::StepsSummary;
 use crate::{
@@ -117,7 +117,7 @@ fn gate_lines(step: &Step, suffix: &str) -> Vec<ViewLine> {
     lines
 }
 
-/// What stands in the way of a task's own steps and nodes.
+/// Blockers of a task's own steps and nodes.
 pub(super) fn blockers_inside(task: &Task) -> Vec<ViewLine> {
     let mut lines = Vec::new();
     let mut of_steps = Vec::new();
@@ -140,12 +140,12 @@ pub(super) fn blockers_inside(task: &Task) -> Vec<ViewLine> {
     lines.iter().map(|line| text::cut(line, BLOCKER_CHARS_MAX)).collect()
 }
 
-/// Open cards that stand in the way of a task.
+/// Open blocker cards of a task.
 pub(super) fn blocker_cards(task: &Task) -> impl Iterator<Item = ViewLine> {
     task.meta.blocker_cards.values().map(|line| text::cut(line, BLOCKER_CHARS_MAX))
 }
 
-/// What stands in the way of a task (TASKS-VIEW-6), complete.
+/// Blockers of a task (TASKS-VIEW-6), complete.
 pub(super) fn blockers(
     docs: &Documents<TaskAggregate>,
     task: &Task,

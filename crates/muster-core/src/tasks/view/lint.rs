@@ -1,6 +1,6 @@
 //! Integrity checks of a plan or task, each finding with the way out (view 4.9).
 //!
-//! The codes stand in the order of every answer. Checks that change code only are in `lint/task`,
+//! The codes are in the order of every result. Checks that change code only are in `lint/task`,
 //! `lint/plan` and `lint/links`; what the reasoning memory lacks is in `lint/health`. Nothing is
 //! ever written here: a `fix` is a call for the caller to make.
 

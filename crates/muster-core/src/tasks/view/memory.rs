@@ -143,8 +143,8 @@ pub struct SeqRequest {
 }
 
 impl SeqRequest {
-    /// The page that shows these positions, newest first, of which one more than fits was asked
-    /// for.
+    /// The page that shows these positions, newest first, of which one more than fits was
+    /// requested.
     fn page(self, positions: &[u64]) -> SeqPage {
         let shown = &positions[..positions.len().min(self.limit as usize)];
         let has_more = positions.len() > shown.len();

@@ -19,7 +19,6 @@ use crate::{
 
 type Paged<T> = Result<(Vec<T>, Pagination), WorkRefusal<TaskAggregate>>;
 
-/// Which page is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageQuery {
     /// Name of the argument that holds the cursor.
@@ -57,10 +56,10 @@ impl FromStr for Cursor {
 }
 
 impl PageQuery {
-    /// The element behind which the page of this list starts.
+    /// The element after which the page of this list starts.
     fn after<T: FromStr>(&self, list: &str) -> Result<Option<T>, WorkRefusal<TaskAggregate>> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
-        // A page that could hold nothing goes on where it began: at no element.
+        // A page that could hold nothing continues where it began: at no element.
         if cursor.list == list && cursor.after.is_empty() {
             return Ok(None);
         }
@@ -87,12 +86,12 @@ impl PageQuery {
     }
 }
 
-/// What came out of cutting a page.
+/// The result of cutting a page.
 struct Page {
     total: u64,
     count: usize,
     has_more: bool,
-    /// The last element shown, else the one the page started behind.
+    /// The last element shown, else the one the page started after.
     last: String,
 }
 

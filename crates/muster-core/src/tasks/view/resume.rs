@@ -1,4 +1,4 @@
-//! Everything about one plan or task, texts complete (view 4.5).
+//! Everything about one plan or task, strings complete (view 4.5).
 
 use schemars::JsonSchema;
 use serde::Serialize;

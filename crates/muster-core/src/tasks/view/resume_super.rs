@@ -1,4 +1,4 @@
-//! Everything needed to go on, in one answer: views 4.6 and 4.7.
+//! Everything needed to continue, in one result: views 4.6 and 4.7.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,7 +66,6 @@ pub struct ResumePack {
     pub truncated: bool,
 }
 
-/// What to show about whom.
 pub struct SuperResumeQuery<'a> {
     pub workspace: &'a WorkspaceId,
     /// The plan or task.
@@ -131,7 +130,7 @@ pub struct SuperQuery<'a> {
     pub resume: SuperResumeQuery<'a>,
     /// Pages of memory.
     pub memory: MemoryQuery,
-    /// Page of the graph's difference, if asked for.
+    /// Page of the graph's difference, if requested.
     pub graph_diff: Option<GraphRequest>,
     /// Name of the toolset chosen at start.
     pub toolset: &'static str,
@@ -183,7 +182,7 @@ impl ResumeSuper {
     }
 }
 
-/// Makes sure that everything the view shows is at hand.
+/// Makes sure that everything the view shows is loaded.
 fn gather(
     docs: &Documents<TaskAggregate>,
     query: &SuperQuery<'_>,

@@ -123,7 +123,7 @@ pub(super) fn lists(plan: &Plan) -> [ListQuery; 2] {
     [open_tasks(plan, ROLLUP_TASKS_MAX), next_tasks(plan)]
 }
 
-/// The task to work on next: the documents' rank orders as TASKS-VIEW-4 says.
+/// The task to work on next: the documents' rank follows TASKS-VIEW-4.
 pub(super) fn next_task(
     docs: &Documents<TaskAggregate>,
     plan: &Plan,

@@ -24,7 +24,7 @@ const ROW_DETAILS: &[&str] =
 const ROW_CORE: &[&str] =
     &["id", "kind", "title", "revision", "status", "parent", "steps_count", "plan_progress"];
 
-/// Writes the cursor that continues behind an id number.
+/// Writes the cursor that continues after an id number.
 pub type CursorWriter = Arc<dyn Fn(u64) -> String>;
 
 /// Order of the radar view.
@@ -112,7 +112,7 @@ pub fn evidence(after: u64) -> Shedding {
     Shedding::new(ordinary, vec![BudgetAction::drop("target")])
 }
 
-/// Cuts every text inside a value; answers the characters saved.
+/// Cuts every string inside a value; returns the characters saved.
 fn cut_texts(value: &mut Value, max: usize) -> isize {
     match value {
         Value::String(string) => budget::cut(string, max),
@@ -122,12 +122,12 @@ fn cut_texts(value: &mut Value, max: usize) -> isize {
     }
 }
 
-/// Cuts the texts of a record's items.
+/// Cuts the strings of a record's items.
 fn cut_items(row: &mut Value, max: usize) -> isize {
     row.get_mut("items").map_or(0, |items| cut_texts(items, max))
 }
 
-/// Drops a key of an object; answers the characters saved.
+/// Drops a key of an object; returns the characters saved.
 fn drop_from(row: &mut Value, key: &str) -> isize {
     let before = budget::size(row);
     if let Value::Object(map) = row {
@@ -136,7 +136,7 @@ fn drop_from(row: &mut Value, key: &str) -> isize {
     before as isize - budget::size(row) as isize
 }
 
-/// Removes an event's payload and says so.
+/// Removes an event's payload and marks that.
 fn strip_payload(event: &mut Value) -> isize {
     let before = budget::size(event);
     if let Value::Object(map) = event
@@ -147,7 +147,7 @@ fn strip_payload(event: &mut Value) -> isize {
     before as isize - budget::size(event) as isize
 }
 
-/// `THIN`: long texts of the target.
+/// `THIN`: long strings of the target.
 fn thin() -> Vec<BudgetAction> {
     let mut actions = vec![BudgetAction::drop("target.contract_data")];
     actions.extend(
@@ -178,7 +178,7 @@ fn meta() -> Vec<BudgetAction> {
     .into()
 }
 
-/// `ZERO`: what a missing key says as well.
+/// `ZERO`: values that equal a missing key.
 fn zero() -> Vec<BudgetAction> {
     vec![BudgetAction::other("steps", |steps| {
         let before = budget::size(steps);

@@ -1,4 +1,4 @@
-//! What stands out: blockers, decisions, evidence (part of views 4.6 and 4.7).
+//! Highlights: blockers, decisions, evidence (part of views 4.6 and 4.7).
 
 use std::cmp::Reverse;
 

@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Characters of a text in `target`.
+/// Characters of a string in `target`.
 const TEXT_CHARS_MAX: usize = 1_000;
 /// Characters of `contract_data` in `target`; a larger one is left out and named.
 const CONTRACT_DATA_CHARS_MAX: usize = 2_000;
@@ -95,7 +95,7 @@ pub struct TaskPart {
 }
 
 impl TargetView {
-    /// A task, its texts cut.
+    /// A task, its strings cut.
     pub fn task(workspace: &WorkspaceId, task: &Task) -> Self {
         let (closed, total) = task.closed_of_total();
         let part = TaskPart {
@@ -109,7 +109,7 @@ impl TargetView {
         Self { task: Some(part), ..Self::shared(workspace, task.id.into(), &task.meta, progress) }
     }
 
-    /// A plan, its texts cut.
+    /// A plan, its strings cut.
     pub fn plan(workspace: &WorkspaceId, plan: &Plan) -> Self {
         let (contract_data, omitted) = contract_data(plan.contract_data.as_ref());
         let part = PlanPart {
@@ -123,12 +123,12 @@ impl TargetView {
         Self { plan: Some(part), omitted, ..shared }
     }
 
-    /// A task, its texts complete.
+    /// A task, its strings complete.
     pub fn whole_task(workspace: &WorkspaceId, task: &Task) -> Self {
         Self::task(workspace, task).with_texts(&task.meta)
     }
 
-    /// A plan, its texts complete.
+    /// A plan, its strings complete.
     pub fn whole_plan(workspace: &WorkspaceId, plan: &Plan) -> Self {
         let mut whole = Self::plan(workspace, plan).with_texts(&plan.meta);
         if let Some(part) = &mut whole.plan {

@@ -1,5 +1,5 @@
 //! What each type of event shows of itself, derived changes included (TASKS-STATE-6, TASKS section
-//! 6). Written straight to text: lists of events are long, and nobody reads payloads in between.
+//! 6). Written straight to text: lists of events are long, and payloads are not read in between.
 
 use serde::{
     Serialize, Serializer,

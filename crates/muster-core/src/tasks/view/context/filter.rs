@@ -1,4 +1,4 @@
-//! Tests of documents that no column answers.
+//! Conditions on documents that no column covers.
 
 use crate::tasks::{
     TaskDocument,
@@ -8,7 +8,7 @@ use crate::tasks::{
     view::evidence,
 };
 
-/// Tests of rows that no column answers. An empty filter passes everything.
+/// Conditions on rows that no column covers. An empty filter passes everything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RowFilter {
     /// Rows that have all of these.

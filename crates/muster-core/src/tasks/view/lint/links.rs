@@ -57,8 +57,8 @@ fn dangling(
     Ok(Some(Code::DanglingDependency.issue(message).with(fix)))
 }
 
-/// Whoever waits for itself is on a circle: through a dependency of its own or, for a plan, through
-/// one of its tasks.
+/// An entity that waits for itself is on a cycle: through its own dependency or, for a plan,
+/// through one of its tasks.
 fn cycle(
     docs: &Documents<TaskAggregate>,
     subject: Subject<'_>,

@@ -216,16 +216,16 @@ fn drop_payload(event: &mut Value) -> isize {
     super::drop_from(event, "payload")
 }
 
-/// The pack says that it was cut.
+/// Marks the pack as cut.
 fn mark_truncated(view: &mut Map<String, Value>, _: &str, _: bool) -> isize {
     replace(view, "truncated", json!(true))
 }
 
-/// The super view says what was cut, each field once (TASKS-BUD-4).
+/// Lists in the super view what was cut, each field once (TASKS-BUD-4).
 fn write_down(view: &mut Map<String, Value>, field: &str, minimal: bool) -> isize {
     let mut saved = replace(view, "truncated", json!(true));
     let Some(Value::Object(degradation)) = view.get_mut("degradation") else { return saved };
-    // "*" says everything already.
+    // "*" covers everything already.
     if degradation.get("truncated_fields") == Some(&json!(["*"])) {
         return saved;
     }
