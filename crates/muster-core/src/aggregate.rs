@@ -25,13 +25,12 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     type Event: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
     /// What applying an event reports to the decision that emitted it; `()` in most rooms.
     type Applied;
-    /// What is asked for.
     type Command: Debug + Send;
-    /// The rule that says no, with its facts.
+    /// Why a rule rejected a command, with the facts.
     type Rejection: Clone + PartialEq + Debug + Send;
 
-    /// What lists show of a document, kept beside it so that a list need not read it whole. Rooms
-    /// without such lists name `()`.
+    /// What lists show of a document, stored next to it so that a list need not read the whole
+    /// document. Rooms without such lists use `()`.
     type Brief: Clone + PartialEq + Debug + Compact + Send + Sync;
     /// A test of documents that no column can answer.
     type Filter: Ord + Clone + Debug + Send + Sync;
@@ -42,7 +41,7 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     fn key(address: &Address) -> Option<Self::Key>;
     /// The document's text in the store.
     fn encode(document: &Self::Document) -> serde_json::Result<String>;
-    /// The document that a text in the store means.
+    /// Decodes a document from its stored form.
     fn decode(key: &Self::Key, body: &str) -> serde_json::Result<Self::Document>;
     /// The columns that lists filter and sort by.
     fn index(document: &Self::Document) -> Index;
@@ -73,7 +72,8 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// Rewrites every position of another event that the event names, as when it moves to another
     /// log.
     fn relocate(event: &mut Self::Event, place: &mut dyn FnMut(u64) -> u64);
-    /// Emits what the command means for the documents of the draft, or says which rule refuses it.
+    /// Emits the events of the command for the documents of the draft, or returns the rule that
+    /// rejects it.
     fn decide(
         draft: &mut Draft<'_, Self>,
         command: &Self::Command,
@@ -123,7 +123,7 @@ pub struct Address {
     pub name: String,
 }
 
-/// The few columns beside a document's body that lists filter and sort by.
+/// The few columns of a document that lists filter and sort by.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Index {
     /// Sort number, usually the number in the id.
@@ -142,7 +142,7 @@ pub struct Index {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Mark {
-    /// Something stands in the way of this document's work.
+    /// This document's work is blocked.
     Blocked = 1,
     /// A required confirmation or proof is missing.
     Unconfirmed = 2,
@@ -164,14 +164,13 @@ pub struct Subject {
 /// Why a piece of work did not happen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkRefusal<A: Aggregate> {
-    /// A rule says no.
+    /// A rule rejected the command.
     Rejected(Box<A::Rejection>),
-    /// Something must be loaded before the question can be answered.
+    /// Something must be loaded before the look-up can return.
     Unloaded(Box<Need<A>>),
 }
 
 impl<A: Aggregate> WorkRefusal<A> {
-    /// A rule says no.
     pub fn rejected(rejection: A::Rejection) -> Self {
         Self::Rejected(Box::new(rejection))
     }

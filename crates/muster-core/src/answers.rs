@@ -1,7 +1,8 @@
-//! Answers that are kept for a day, so that a request under a key happens once (RUNS-REST-7).
+//! Responses that are kept for a day, so that a request with an idempotency key runs once
+//! (RUNS-REST-7).
 //!
-//! They are a room of their own with one stream: what a run's log holds is its event list, and an
-//! answer is no event of it. An answer is kept in the transaction that it tells of.
+//! They are a separate room with one stream: a run's log is its list of events, and a response is
+//! not one of them. A response is stored in the transaction that it reports.
 
 use std::convert::Infallible;
 
@@ -12,7 +13,7 @@ use crate::{
     WorkRefusal,
 };
 
-/// The stream of the answers to requests about runs.
+/// The stream of the responses to requests about runs.
 pub const STREAM: &str = "answers/runs";
 /// How long an answer counts, in milliseconds.
 pub const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -22,7 +23,7 @@ pub const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 pub struct Keep {
     /// The key that the caller chose.
     pub key: String,
-    /// Digest of what was asked.
+    /// Digest of the request.
     pub digest: String,
     pub answer: String,
 }
@@ -30,7 +31,7 @@ pub struct Keep {
 /// An answer that was kept.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StoredAnswer {
-    /// Digest of what was asked.
+    /// Digest of the request.
     pub digest: String,
     pub answer: String,
     /// Since when, in Unix milliseconds.
@@ -40,13 +41,13 @@ pub struct StoredAnswer {
 /// Why an answer is not kept: there is one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// The same was asked; this was the answer.
+    /// The same request; this was the response.
     Answered(String),
-    /// Something else was asked.
+    /// A different request.
     Differs,
 }
 
-/// The room of answers.
+/// The room of kept responses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Answers {}
 

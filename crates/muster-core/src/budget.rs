@@ -2,8 +2,8 @@
 //!
 //! A view lists actions in the order in which its content may go. [`fit`] applies the fewest
 //! leading ones that make it small enough, so a larger budget never shows less. The unit is
-//! characters of compact JSON. Nothing is serialised again while cutting: each action says how much
-//! it saved, which keeps the whole fit linear in the size of the view.
+//! characters of compact JSON. Nothing is serialised again while cutting: each action returns how
+//! much it saved, which keeps the whole fit linear in the size of the view.
 
 mod action;
 mod measure;
@@ -22,11 +22,11 @@ pub struct Shedding {
     pub ordinary: Vec<BudgetAction>,
     /// Actions after which only a minimal signal is left; the last one leaves `{}`.
     pub minimal: Vec<BudgetAction>,
-    /// Writes what was cut into the view itself, for views that say so; its size counts too.
+    /// Writes what was cut into the view itself, for views that report it; its size counts too.
     pub ledger: Option<Ledger>,
 }
 
-/// Notes in a view that a field was cut, and whether only a minimal signal is left; answers the
+/// Notes in a view that a field was cut, and whether only a minimal signal is left; returns the
 /// characters it saved (negative: added).
 pub type Ledger = fn(&mut Map<String, Value>, &str, bool) -> isize;
 
@@ -51,7 +51,7 @@ pub struct Fitted {
     pub cut: Vec<String>,
     /// Whether the minimal tail was entered.
     pub minimal: bool,
-    /// Whether the budget asked for was below the smallest possible.
+    /// Whether the requested budget was below the smallest possible.
     pub clamped: bool,
 }
 

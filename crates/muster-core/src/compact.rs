@@ -1,5 +1,5 @@
-//! A short form for what lists read by the dozen: fields one behind the other, without names. A
-//! number ends with a comma; text stands behind its length, a list behind its count.
+//! A short form for what lists read by the dozen: fields one after the other, without names. A
+//! number ends with a comma; a string follows its length, a list its count.
 //!
 //! ```text
 //!   7,12,Find the bug2,1,a3,b c   ──►   7, "Find the bug" …, ["a", "b c"]
@@ -10,12 +10,12 @@ use std::{fmt, fmt::Write as _, ops::Deref, sync::Arc};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-/// What is kept in the short form. Who changes the form changes its first field, so that what was
-/// written before is not misread.
+/// A value with a compact form. A change of the form must change its first field, so that older
+/// data is not misread.
 pub trait Compact: Sized {
     /// The text to keep.
     fn write(&self) -> String;
-    /// What a text means; `None` if it is not of this form.
+    /// Parses the compact form; `None` if it is not of this form.
     fn read(text: &Arc<str>) -> Option<Self>;
 }
 
@@ -30,8 +30,8 @@ impl Compact for () {
     }
 }
 
-/// A part of a text that is kept as a whole: what is read from the short form is not copied out of
-/// it, and can be handed on as if it were.
+/// A slice of a shared string: values read from the compact form are not copied out of it, and can
+/// be passed on cheaply.
 #[derive(Clone)]
 pub struct WholeText {
     whole: Arc<str>,
@@ -120,12 +120,12 @@ impl CompactWriter {
         self
     }
 
-    /// A text that may be missing.
+    /// An optional string.
     pub(crate) fn maybe(&mut self, text: Option<&str>) -> &mut Self {
         self.texts(text.as_slice())
     }
 
-    /// A list of texts.
+    /// A list of strings.
     pub(crate) fn texts<T: AsRef<str>>(&mut self, texts: &[T]) -> &mut Self {
         self.number(texts.len() as u64);
         for text in texts {
@@ -178,7 +178,7 @@ impl<'a> CompactReader<'a> {
         Some(WholeText { whole: Arc::clone(self.whole), from, to: from + length })
     }
 
-    /// The list that comes next, each of its texts as this reads it.
+    /// The next list, each of its strings converted by `read`.
     pub(crate) fn texts<T>(&mut self, read: impl Fn(WholeText) -> Option<T>) -> Option<Vec<T>> {
         let mut texts = Vec::new();
         for _ in 0..self.number()? {

@@ -8,9 +8,8 @@
 //!   C-Tree events, REST body ──merge──► Summary ──► line                    a reader's copy of it
 //! ```
 //!
-//! A [`TreeLookup`] is whatever keeps the nodes, one document each. Planting asks it for the few
-//! documents that it needs ([`growth`]); a decision that wants to know the outcome first plants in
-//! a [`Sketch`].
+//! A [`TreeLookup`] stores the nodes, one document each. Planting reads only the few documents that
+//! it needs ([`growth`]); a decision that has to know the outcome first plants in a [`Sketch`].
 //!
 //! Not here: the session and its log, which call this room for every event; how documents are
 //! stored; who may pin what; what a screen does with a line.

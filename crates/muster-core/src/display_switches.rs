@@ -1,8 +1,8 @@
 //! What a person is shown of C-Trees: three switches, the profile, and what follows from them.
 //!
-//! The environment and the contents of files come in as values; nothing is read here, and nothing
-//! that stands in them is an error (CF-5). What is deliberately not here: where the files are, and
-//! what the two visible parts look like.
+//! The environment and the contents of files are passed in as values; nothing is read here, and no
+//! content is an error (CF-5). What is deliberately not here: where the files are, and what the two
+//! visible parts look like.
 
 mod user_file;
 
@@ -18,7 +18,7 @@ pub const PROFILE_VARIABLES: [&str; 3] =
     ["MUSTER_PROFILE", "BREADBOARD_TUI_PROFILE", "BREADBOARD_PROFILE"];
 /// The profile when none is named.
 pub const PROFILE_DEFAULT: &str = "default";
-/// The one profile that shows C-Trees without being asked to.
+/// The only profile that shows C-Trees by default.
 pub const PROFILE_WITH_CTREES: &str = "breadboard_v1";
 /// What [`PROFILE_WITH_CTREES`] is also called.
 const PROFILE_SHORT: &str = "breadboard";
@@ -51,14 +51,14 @@ pub const TASK_NODE: Switch = Switch {
 pub struct SwitchSources<'a> {
     /// The value of a variable, `None` when it is not set.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// What the product's own file says.
+    /// The product's own file.
     pub own_file: &'a CtreeFileSettings,
     /// The text of the user's file (`~/.breadboard/config.json`), `None` when it cannot be read.
     pub user_file: Option<&'a str>,
 }
 
-/// What the product's own file says about C-Trees, already checked. It stands between the
-/// environment and the user's file, as the product's own variables stand before the others.
+/// C-Tree settings of the product's own file, already checked. They rank between the environment
+/// and the user's file, as the product's own variables rank before the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CtreeFileSettings {
     pub profile: Option<String>,
@@ -70,7 +70,6 @@ pub struct CtreeFileSettings {
     pub task_node: Option<bool>,
 }
 
-/// Where a value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchOrigin {
     /// An environment variable.
@@ -79,19 +78,17 @@ pub enum SwitchOrigin {
     OwnFile,
     /// The user's file.
     UserFile,
-    /// Nothing says it; it follows from the profile or from another switch.
+    /// Not set; derived from the profile or from another switch.
     Default,
 }
 
-/// A value and where it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchValue<T> {
     pub value: T,
-    /// Where it came from.
     pub origin: SwitchOrigin,
 }
 
-/// How the switches came out.
+/// The resolved switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisplaySwitches {
     pub profile: SwitchValue<String>,

@@ -1,4 +1,4 @@
-//! The working set: the documents a piece of work has been shown, and what it has changed.
+//! The working set: the documents that work has loaded, and its changes.
 //!
 //! ```text
 //!   current   changes of the call under way        dropped by `rollback`
@@ -6,9 +6,8 @@
 //!   loaded    as the store holds them              None: known to be absent
 //! ```
 //!
-//! Reads look from top to bottom. A key found in none of the layers is answered with [`Unloaded`];
-//! whoever runs the work loads it and runs the work again from the start, which is safe because
-//! work is pure.
+//! Reads look from top to bottom. A key found in none of the layers gives [`Unloaded`]; the engine
+//! loads it and runs the work again from the start, which is safe because work is pure.
 
 mod query;
 
@@ -38,7 +37,7 @@ pub enum Need<A: Aggregate> {
     Shown(EventQuery),
 }
 
-/// What a look-up answers when something is not at hand.
+/// The result of a look-up when something is not loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unloaded<A: Aggregate>(pub Box<Need<A>>);
 
@@ -60,7 +59,7 @@ pub struct Shown {
 
 type Layer<A> = BTreeMap<<A as Aggregate>::Key, Option<Arc<<A as Aggregate>::Document>>>;
 
-/// The documents at hand and the changes made to them.
+/// The loaded documents and the changes made to them.
 #[derive(Clone)]
 pub struct Documents<A: Aggregate> {
     loaded: Layer<A>,
@@ -107,7 +106,7 @@ impl<A: Aggregate> Documents<A> {
         Self { complete: true, ..Self::default() }
     }
 
-    /// The document as it stands now.
+    /// The current document.
     pub fn get(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A>> {
         match self.current.get(key) {
             Some(slot) => Ok(slot.as_deref()),
@@ -115,7 +114,7 @@ impl<A: Aggregate> Documents<A> {
         }
     }
 
-    /// The document as it was when the call under way began.
+    /// The document as it was when the current call began.
     pub fn original(&self, key: &A::Key) -> Result<Option<&A::Document>, Unloaded<A>> {
         match self.earlier.get(key).or_else(|| self.loaded.get(key)) {
             Some(slot) => Ok(slot.as_deref()),
@@ -155,7 +154,7 @@ impl<A: Aggregate> Documents<A> {
         self.current.insert(key, None);
     }
 
-    /// The documents of a list as they stand now, changes of this work included.
+    /// The current documents of a list, changes of this work included.
     pub fn list(&self, query: &ListQuery) -> Result<Vec<&A::Document>, Unloaded<A>> {
         let padded = self.padded(query);
         let stored: Vec<&A::Key> = match self.lists.get(&padded) {
@@ -188,7 +187,7 @@ impl<A: Aggregate> Documents<A> {
         Ok(rows.into_iter().take(limit).map(|(_, document)| document).collect())
     }
 
-    /// The briefs of a list of documents as they stand now, changes of this work included.
+    /// The current briefs of a list of documents, changes of this work included.
     pub fn briefs(&self, query: &ListQuery) -> Result<Vec<Arc<A::Brief>>, Unloaded<A>> {
         if self.is_stored() {
             let kept = self.briefs.get(query).cloned();
@@ -198,7 +197,7 @@ impl<A: Aggregate> Documents<A> {
         Ok(documents.into_iter().filter_map(A::brief).map(Arc::new).collect())
     }
 
-    /// Makes sure that the briefs of lists are at hand before the first of them is asked for.
+    /// Makes sure that the briefs of lists are loaded before the first of them is used.
     pub fn have_briefs(&self, lists: &[ListQuery]) -> Result<(), Unloaded<A>> {
         if !self.is_stored() {
             return self.have(lists);
@@ -213,15 +212,15 @@ impl<A: Aggregate> Documents<A> {
         !self.complete && self.earlier.is_empty() && self.current.is_empty()
     }
 
-    /// Makes sure that documents are at hand before the first of them is asked for, so that work
-    /// does not start over for each.
+    /// Makes sure that documents are loaded before the first of them is used, so that work does not
+    /// start over for each.
     pub fn have_all(&self, keys: impl Iterator<Item = A::Key>) -> Result<(), Unloaded<A>> {
         let missing: Vec<_> = keys.filter(|key| self.get(key).is_err()).collect();
         if missing.is_empty() { Ok(()) } else { Err(unloaded(Need::Documents(missing))) }
     }
 
-    /// Makes sure that lists are at hand before the first of them is asked for, so that work does
-    /// not start over for each.
+    /// Makes sure that lists are loaded before the first of them is used, so that work does not
+    /// start over for each.
     pub fn have(&self, lists: &[ListQuery]) -> Result<(), Unloaded<A>> {
         let padded = lists.iter().map(|query| self.padded(query));
         let missing: Vec<_> = padded.filter(|query| !self.lists.contains_key(query)).collect();

@@ -61,7 +61,7 @@ impl<'a, A: Aggregate> Draft<'a, A> {
         Draft { documents: self.documents, env: self.env, head: self.head, sealed: self.sealed }
     }
 
-    /// Starts the next call of the same transaction: revisions count anew from here.
+    /// Starts the next call of the same transaction: revisions are counted from here.
     pub fn next_call(&mut self) {
         self.documents.seal();
         self.sealed = self.events().len();

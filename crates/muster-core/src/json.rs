@@ -1,4 +1,5 @@
-//! JSON that is written once: a result is encoded when it is made and then copied wherever it goes.
+//! JSON that is serialized once: a result is encoded when it is made and then copied wherever it
+//! goes.
 
 use std::{fmt, sync::Arc};
 
@@ -19,8 +20,8 @@ impl Json {
         Self(text_of(value, TEXT_BYTES).into())
     }
 
-    /// What was written down before, whole or in parts that were put together. It is not looked at
-    /// again: what is no JSON is not found out here.
+    /// Text that is already JSON, whole or assembled from parts. It is not parsed: invalid JSON is
+    /// not detected here.
     pub(crate) fn written(text: String) -> Self {
         debug_assert!(serde_json::from_str::<&RawValue>(&text).is_ok(), "not JSON: {text}");
         Self(text.into())
@@ -36,14 +37,14 @@ impl Json {
         self.try_read().unwrap_or_else(|error| unreachable!("it was written as JSON: {error}"))
     }
 
-    /// Reads a value back that may hold what came into a store before its depth was looked at: what
-    /// nests deeper than 128 levels is not read.
+    /// Parses a value that may have been stored before depth was limited: values deeper than 128
+    /// levels are rejected.
     pub fn try_read(&self) -> serde_json::Result<Value> {
         serde_json::from_str(self.text())
     }
 }
 
-/// Whether a value has more levels of arrays and objects than so many.
+/// Whether a value has more than `levels` levels of arrays and objects.
 pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
     let below = |inner: &Value| is_deeper_than(inner, levels - 1);
     match value {
@@ -77,7 +78,7 @@ impl Serialize for Json {
     }
 }
 
-/// For whoever sends the text as it is, without a copy of it.
+/// For callers that send the text as it is, without a copy.
 impl AsRef<[u8]> for Json {
     fn as_ref(&self) -> &[u8] {
         self.text().as_bytes()

@@ -1,9 +1,9 @@
 //! The pure domain of Muster.
 //!
-//! Every room decides what a command means for the documents it is shown and says so in events.
+//! Every room decides what a command means for the loaded documents and records it in events.
 //! Nothing in this crate reads a clock, a file, the environment or a random number, and nothing
-//! waits: time comes in as a value ([`Env`]), ids come from counters in the documents, and a
-//! document that is not at hand is asked for by returning [`Need`] instead of fetching it.
+//! waits: time is passed in as a value ([`Env`]), ids come from counters in the documents, and a
+//! document that is not loaded is requested by returning [`Need`] instead of fetching it.
 
 mod aggregate;
 pub mod answers;

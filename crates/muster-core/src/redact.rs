@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 pub use rules::may_be_in;
 pub use stream::{RedactedStream, seam};
 
-/// What stands in place of a secret.
+/// Replaces a secret.
 pub const REDACTED: &str = "<redacted>";
 
-/// Keys of answers under which ids stand: names that callers chose, whatever they look like.
+/// Keys of responses that hold ids: names that callers chose, whatever they look like.
 pub const NAMES: [&str; 5] =
     ["workspace", "qualified_id", "task_qualified_id", "plan_qualified_id", "session_id"];
 
@@ -46,17 +46,17 @@ pub fn text(text: &str) -> Option<String> {
     Some(clean)
 }
 
-/// Replaces secrets in every text inside a JSON value; answers whether any was found.
+/// Replaces secrets in every string inside a JSON value; returns whether any was found.
 pub fn value(value: &mut Value) -> bool {
     walk(value, &[])
 }
 
-/// The same for an answer: what stands under a key of [`NAMES`] stays as it is.
+/// The same for a response: values of a key in [`NAMES`] stay unchanged.
 pub fn answer(value: &mut Value) -> bool {
     walk(value, &NAMES)
 }
 
-/// Replaces secrets in every text and key inside an object; answers whether any was found.
+/// Replaces secrets in every string and key inside an object; returns whether any was found.
 pub fn object(map: &mut Map<String, Value>) -> bool {
     walk_object(map, &[])
 }
@@ -102,7 +102,7 @@ fn next_start(text: &str, at: usize) -> usize {
     rules::next_start(text.as_bytes(), at)
 }
 
-/// What a place in a text looks like.
+/// What a position in a text looks like.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Look {
     /// The secret that is found from there on, as a range.

@@ -23,7 +23,7 @@ pub fn echo(value: &str) -> String {
     cut(value, ECHO_CHARS_MAX)
 }
 
-/// The first characters of a text, at most so many.
+/// The first `max` characters of a string.
 pub fn start(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
@@ -37,7 +37,7 @@ pub fn short_id(id: &str) -> &str {
     id.get(cut..).unwrap_or(id)
 }
 
-/// Whether a person who writes `given` can mean this id: all of it, its beginning or its end.
+/// Whether a person who writes `given` can mean this id: all of it, its prefix or its suffix.
 pub fn names_id(id: &str, given: &str) -> bool {
     let given = given.trim().to_ascii_lowercase();
     !given.is_empty() && (id.starts_with(&given) || id.ends_with(&given))

@@ -10,9 +10,8 @@
 //! with the same code ([`read()`]) and change lists with the same code (`settle`, then
 //! [`ListChange::apply`]).
 //!
-//! Not here: sessions and their event log, redaction by default (a caller asks for it before an
-//! update is accepted), words for people who are refused, and the width of characters on a
-//! screen.
+//! Not here: sessions and their event log, redaction by default (a caller requests it before an
+//! update is accepted), messages for rejections, and the width of characters on a screen.
 
 mod change;
 mod incoming;

@@ -14,8 +14,8 @@ pub enum CutEnd {
     Last,
 }
 
-/// Keeps pagination true while a list loses elements (TASKS-BUD-5): gets the view's root object and
-/// the last element still shown, and answers how many characters it saved (negative: added).
+/// Keeps pagination correct while a list loses elements (TASKS-BUD-5): gets the view's root object
+/// and the last element still shown, and returns how many characters it saved (negative: added).
 pub type PageCounter = Box<dyn Fn(&mut Map<String, Value>, Option<&Value>, usize) -> isize>;
 
 /// One action. Paths are dotted; `*` means every element of a list.
@@ -26,11 +26,11 @@ pub struct BudgetAction {
 }
 
 enum Change {
-    /// Shorten a text.
+    /// Shorten a string.
     Cut(usize),
     /// Remove a key.
     Drop,
-    /// Remove several keys at once.
+    /// Remove several keys in one action.
     DropKeys(&'static [&'static str]),
     /// Keep only these keys.
     Keep(&'static [&'static str]),
@@ -82,17 +82,17 @@ impl BudgetAction {
         Self { at, also_at: None, change: Change::Pop { end, keep, page: Some(page) } }
     }
 
-    /// Whether it stands for one action per element of a list.
+    /// Whether it represents one action per element of a list.
     pub(super) fn is_repeated(&self) -> bool {
         matches!(self.change, Change::Pop { .. } | Change::Each { .. })
     }
 
-    /// The same for a top-level list with pagination beside it.
+    /// The same for a top-level list with pagination fields.
     pub fn pop_page(at: &'static str, keep: usize, page: PageCounter) -> Self {
         Self::pop_with(at, CutEnd::Last, keep, page)
     }
 
-    /// A change of the value at the path that answers how many characters it saved.
+    /// A change of the value at the path that returns how many characters it saved.
     pub fn other(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
         Self { at, also_at: None, change: Change::Other(change) }
     }
@@ -133,7 +133,7 @@ impl BudgetAction {
         [self.at].into_iter().chain(self.also_at)
     }
 
-    /// Applies it and answers the new size; popping stops as soon as the view fits.
+    /// Applies it and returns the new size; popping stops as soon as the view fits.
     pub(super) fn apply(&self, root: &mut Value, used: usize, max: usize) -> usize {
         if let Change::Pop { end, keep, page } = &self.change {
             let popping = Popping { end: *end, keep: *keep, page, max };
@@ -299,7 +299,7 @@ fn take_list(root: &mut Value, at: &str) -> Option<Vec<Value>> {
     found
 }
 
-/// Shortens a text as [`BudgetAction::cut`] does and answers how many characters that saved.
+/// Shortens a string as [`BudgetAction::cut`] does and returns how many characters that saved.
 pub fn cut(string: &mut String, max: usize) -> isize {
     let short = text::cut(string, max);
     if short == *string {
@@ -309,7 +309,7 @@ pub fn cut(string: &mut String, max: usize) -> isize {
     signed(text_size(&before)) - signed(text_size(string))
 }
 
-/// Replaces the value of a key and answers how many characters that saved.
+/// Replaces the value of a key and returns how many characters that saved.
 pub fn replace(map: &mut Map<String, Value>, key: &str, value: Value) -> isize {
     let after = signed(size(&value));
     match map.get_mut(key) {

@@ -28,7 +28,7 @@ pub(super) fn separators(count: usize) -> usize {
     count.saturating_sub(1)
 }
 
-/// Characters of a text with its quotes and escapes.
+/// Characters of a string with its quotes and escapes.
 pub(super) fn text_size(text: &str) -> usize {
     let escapes: usize = text.bytes().map(|byte| usize::from(ESCAPES[usize::from(byte)])).sum();
     2 + text.chars().count() + escapes

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// Writes a text as a JSON string.
+/// Writes a string as JSON.
 pub(super) fn push_string(json: &mut String, text: &str) {
     json.push('"');
     let mut copied = 0;

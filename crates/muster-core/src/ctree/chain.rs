@@ -7,8 +7,8 @@
 //!
 //! Each step is the SHA-256 of the chain so far and the child's hash. Adding a child and changing
 //! the last one cost one step; changing one of the recent ones costs a step per recent child. A
-//! child further back cannot be changed here: every step behind it would be different, and their
-//! hashes are not kept. Whoever changes it builds the chain again from all children.
+//! child further back cannot be changed here: every step after it would be different, and their
+//! hashes are not kept. The caller then builds the chain again from all children.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -49,7 +49,7 @@ impl Chain {
         chain
     }
 
-    /// Only what goes into the parent's hash, for a chain that nobody will change.
+    /// Only what goes into the parent's hash, for a chain that will not change.
     pub fn value_over(children: impl IntoIterator<Item = Digest>) -> Digest {
         children.into_iter().fold(Digest::ZERO, Digest::followed_by)
     }
@@ -59,7 +59,6 @@ impl Chain {
         self.count
     }
 
-    /// Whether there is no child.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

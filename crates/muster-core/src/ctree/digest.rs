@@ -15,7 +15,7 @@ impl Digest {
     /// What a chain of digests starts with: 32 zero bytes (CH-2).
     pub const ZERO: Self = Self([0; DIGEST_BYTES]);
 
-    /// The digest of a text's UTF-8 bytes.
+    /// The digest of a string's UTF-8 bytes.
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
@@ -28,7 +28,7 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Writes the hexadecimal digits behind a text.
+    /// Appends the hexadecimal digits to a string.
     pub(super) fn push_hex(self, text: &mut String) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         for byte in self.0 {

@@ -7,8 +7,7 @@
 //!       └ new   ◄─ hash                        that it points to
 //! ```
 //!
-//! Every function answers `None` when the node that it is asked to work on is not there; nothing
-//! has changed then.
+//! Every function returns `None` when its node does not exist; nothing has changed then.
 
 use super::{
     chain::{Amended, Chain},
@@ -32,9 +31,8 @@ pub struct EventMoment {
 /// A node in the making.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sprout {
-    /// What it stands for.
     pub kind: Kind,
-    /// Who said it, for messages.
+    /// The author, for messages.
     pub role: Option<Role>,
     /// One line; longer ones are cut.
     pub label: String,

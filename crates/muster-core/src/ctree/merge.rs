@@ -1,9 +1,9 @@
 //! A reader's copy of a session's C-Tree summary, merged from events and from the REST body (CM).
 //!
-//! Events may come in any order and more than once: what decides is the number of the event that
-//! said something last, key by key. The same events always give the same summary.
+//! Events may come in any order and more than once: for each key, the event with the highest number
+//! wins. The same events always give the same summary.
 //!
-//! Here JSON stays JSON: a section keeps keys that nobody knows yet.
+//! Here JSON stays JSON: a section keeps unknown keys.
 
 mod last_node;
 mod line;
@@ -37,7 +37,7 @@ struct Rank {
     arrival: u64,
 }
 
-/// The newest thing that was said about something: a value, or that there is none.
+/// The newest value of something, or that there is none.
 #[derive(Clone, PartialEq, Debug)]
 struct Slot<T> {
     rank: Rank,
@@ -102,7 +102,7 @@ impl Summary {
             && self.last_node.object().is_none()
     }
 
-    /// The compact line (UI-12), if there is anything to say.
+    /// The compact line (UI-12), if there is anything to show.
     pub fn line(&self) -> Option<MergedLine> {
         MergedLine::of(self)
     }

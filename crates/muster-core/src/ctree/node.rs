@@ -26,12 +26,12 @@ impl NodeId {
         Self::numbered(0)
     }
 
-    /// The id of the node that was made after so many others.
+    /// The id of the node with this number.
     pub fn numbered(number: u64) -> Self {
         Self(format!("{PREFIX}{number}").into())
     }
 
-    /// Any text as an id, as it came.
+    /// Any string as an id, unchanged.
     pub fn given(text: &str) -> Self {
         Self(text.into())
     }
@@ -219,7 +219,7 @@ impl TreeNode {
         self.newest.as_ref().unwrap_or(&self.id)
     }
 
-    /// Takes over what a body says about itself.
+    /// Takes over the description in a body.
     pub fn describe(&mut self, body: &str) {
         self.body_sha256 = Digest::of(body);
         self.body_chars = text::chars(body) as u64;

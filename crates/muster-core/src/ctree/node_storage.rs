@@ -1,22 +1,21 @@
-//! Where nodes are found and kept while a tree grows.
+//! Where nodes are read and written while a tree grows.
 //!
-//! The tree's functions never hold a tree. They ask for single documents, so that whoever keeps
-//! them may load only what is asked for: a new node in a tree of 100,000 needs its ancestors and no
-//! others.
+//! The tree's functions never hold a tree. They read single documents, so that an implementation
+//! may load only what is needed: a new node in a tree of 100,000 needs its ancestors and no others.
 
 use super::node::{NodeId, NodeText, TreeNode};
 use crate::todo::ScopeKey;
 
 /// Looks nodes up.
 pub trait TreeLookup {
-    /// Why a look-up could not be answered, for example that the document must be loaded first.
+    /// Why a look-up failed, for example that the document must be loaded first.
     type Error;
 
     /// The node with this id, if there is one.
     fn node(&self, id: &NodeId) -> Result<Option<&TreeNode>, Self::Error>;
 
-    /// All children of a node in the order of their place. Only asked for when a child far back
-    /// changes (see [`super::chain`]).
+    /// All children of a node in order. Only needed when a child far back changes (see
+    /// [`super::chain`]).
     fn children(&self, parent: &NodeId) -> Result<Vec<&TreeNode>, Self::Error>;
 
     /// The node that was anchored last under this name.

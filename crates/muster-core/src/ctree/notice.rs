@@ -1,6 +1,6 @@
-//! What a server says about a tree: the bodies of C-Tree events and of the summary (CE-1 to CE-3).
+//! The bodies of C-Tree events and of the summary (CE-1 to CE-3).
 //!
-//! Bodies of nodes are never in them. How a reader takes them in is another matter.
+//! Bodies of nodes are never in them. How a reader merges them is in [`super::merge`].
 
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ pub struct Collapse {
 }
 
 impl Collapse {
-    /// So many nodes were dropped by the one rule that there is.
+    /// This many nodes were dropped by the only rule.
     pub fn dropped(dropped: u64) -> Self {
         Self { policy: CollapsePolicy::DropLowScore, dropped }
     }
@@ -118,7 +118,6 @@ pub struct NoticedNode {
     /// How much it matters now.
     pub score: Score,
     pub parent_id: Option<NodeId>,
-    /// What it stands for.
     pub kind: Kind,
     /// Its label, shortened where it is long in bytes.
     pub label: String,
@@ -159,8 +158,8 @@ fn shortened(label: &str) -> &str {
     cut.map_or(label, |(at, _)| &label[..at])
 }
 
-/// What a `task_event` says about its part of the tree (CE-3). Size and hash stand there twice,
-/// because the contract can be read both ways.
+/// The part of the tree in a `task_event` (CE-3). Size and hash appear twice, because the contract
+/// can be read both ways.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct TaskSnapshot {
     /// Size and hash of the task's part.
@@ -172,7 +171,7 @@ pub struct TaskSnapshot {
     pub flat: TreeSnapshot,
 }
 
-/// The node of a task and how its part of the tree stands; `None` for a task without a node.
+/// The node of a task and the state of its part of the tree; `None` for a task without a node.
 pub fn task_snapshot<G: TreeLookup>(
     grove: &G,
     task_id: &str,

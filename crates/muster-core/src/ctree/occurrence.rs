@@ -32,17 +32,17 @@ pub enum Occurrence {
         turn: u64,
         status: Status,
     },
-    /// Somebody said something.
+    /// A message.
     Said { role: Role, text: String },
     /// A tool was called.
     Called(CallOccurrence),
-    /// A tool answered.
+    /// A tool returned.
     Answered(ResultOccurrence),
     /// A task or sub-agent changed.
     TaskChanged(TaskChange),
     /// Work was handed to another agent.
     HandedOff {
-        /// What was said with it.
+        /// Its message.
         message: String,
         /// Artifacts that went along.
         artifacts: Vec<String>,
@@ -56,7 +56,6 @@ pub enum Occurrence {
 pub struct TakenInput {
     /// Number of its `user_message` event.
     pub seq: u64,
-    /// What was said.
     pub text: String,
 }
 
@@ -88,11 +87,11 @@ pub struct TaskChange {
     pub task_id: String,
     /// The task it belongs to.
     pub parent_task_id: Option<String>,
-    /// What it is about, if the event says so.
+    /// What it is about, if the event has it.
     pub description: Option<String>,
-    /// How far it is, if the event says so.
+    /// Its status, if the event has it.
     pub status: Option<Status>,
-    /// What went wrong, if the event says so; empty means that nothing is wrong any more.
+    /// The error, if the event has it; empty means that it is resolved.
     pub error: Option<String>,
 }
 
@@ -101,7 +100,6 @@ pub struct TaskChange {
 pub struct Proof {
     /// The node or task that it supports.
     pub supports: Option<String>,
-    /// What it says.
     pub summary: String,
     /// What was checked, a line each.
     pub checks: Vec<String>,
@@ -110,10 +108,10 @@ pub struct Proof {
 }
 
 impl Occurrence {
-    /// Reads an event's type and body; `None` for events that mean nothing to the tree.
+    /// Reads an event's type and body; `None` for events that do not concern the tree.
     ///
-    /// A queued input means nothing yet: the turn that takes it brings it along
-    /// ([`Occurrence::TurnStarted`]), and only whoever keeps the queue knows which one that is.
+    /// A queued input does not concern it yet: it is part of the turn that takes it
+    /// ([`Occurrence::TurnStarted`]), and only the owner of the queue knows which one that is.
     pub fn read(event_type: &str, body: &Map<String, Value>) -> Option<Self> {
         match event_type {
             "session.meta" => {
@@ -215,7 +213,7 @@ impl Proof {
     }
 }
 
-/// A field's text as it is; empty if it is not a text.
+/// A string field; empty if it is not a string.
 fn string(body: &Map<String, Value>, key: &str) -> String {
     body.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
@@ -225,7 +223,7 @@ fn identity(value: Option<&Value>) -> Option<String> {
     value.and_then(fields::id).map(|id| id.to_string())
 }
 
-/// A text as it is, anything else as compact JSON with sorted keys.
+/// A string unchanged, anything else as compact JSON with sorted keys.
 fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| canonical::compact(value), str::to_owned)
 }
@@ -234,7 +232,7 @@ fn json_text(value: &Value) -> String {
     if value.is_null() { String::new() } else { canonical::compact(value) }
 }
 
-/// A list, or a single value, as texts.
+/// A list, or a single value, as strings.
 fn texts(value: Option<&Value>) -> Vec<String> {
     match value {
         None | Some(Value::Null) => Vec::new(),

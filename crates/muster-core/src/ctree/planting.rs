@@ -34,7 +34,7 @@ pub struct TodoChange {
 }
 
 impl TodoChange {
-    /// The list as it stands now.
+    /// The current state of the list.
     pub fn of(scope: &TodoScope) -> Self {
         let TodoCounts { done, canceled, total, .. } = TodoCounts::of(&scope.items);
         let lines: Vec<String> = scope.items.iter().map(line).collect();
@@ -59,7 +59,7 @@ pub struct Planted {
     pub made: Vec<NodeNotice>,
     /// Nodes that were there before and have changed.
     pub changed: Vec<NodeId>,
-    /// The node that stands for the event, made now or before.
+    /// The node of the event, new or existing.
     pub node: Option<NodeId>,
 }
 
@@ -75,7 +75,7 @@ pub fn plant<G: TreeStorage>(
         Some(turn) => grove.anchored(&Anchor::Turn(turn))?,
         None => None,
     };
-    // A turn that nobody has started is none.
+    // A turn that was never started does not count.
     let moment = EventMoment { turn: moment.turn.filter(|_| turn.is_some()), ..*moment };
     let home = turn.unwrap_or_else(NodeId::root);
     let mut planting = Planting { grove, moment, home, planted: Planted::default() };
@@ -99,7 +99,7 @@ struct Planting<'a, G> {
 type Found<G> = Result<Option<NodeId>, <G as TreeLookup>::Error>;
 
 impl<G: TreeStorage> Planting<'_, G> {
-    /// Answers the node that stands for the occurrence.
+    /// Returns the node of the occurrence.
     fn occurrence(&mut self, occurrence: Occurrence) -> Found<G> {
         match occurrence {
             Occurrence::Titled { title } => {
@@ -253,7 +253,7 @@ impl<G: TreeStorage> Planting<'_, G> {
         Ok(())
     }
 
-    /// Makes a node, anchors it, and only then takes down how the tree stands.
+    /// Creates a node, anchors it, and only then records the state of the tree.
     fn make(&mut self, parent: &NodeId, sprout: Sprout, anchors: Vec<Anchor>) -> Found<G> {
         let made = grow(self.grove, parent, sprout, &self.moment)?;
         if let Some(id) = &made {

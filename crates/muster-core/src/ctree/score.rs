@@ -24,8 +24,7 @@ impl Score {
     /// The root's score, and that of a pinned node.
     pub const FULL: Self = Self(100);
 
-    /// The score of a node that so many others point to, when this is the newest turn (0: none
-    /// yet).
+    /// The score of a node with `cited` references, when this is the newest turn (0: none yet).
     pub fn of(node: &TreeNode, newest_turn: u64, cited: u64) -> Self {
         if node.kind == Kind::Root || node.pinned {
             return Self::FULL;

@@ -1,7 +1,7 @@
-//! A tree as it would be: changes on top of a grove that stays as it is.
+//! A tree as it would be: changes on top of storage that stays unchanged.
 //!
-//! Events say how the tree stands after them, so a decision has to know that before anything has
-//! changed. It plants in a sketch, reads the notices, and throws the sketch away.
+//! Events contain the state of the tree after them, so a decision has to know that before anything
+//! has changed. It plants in a sketch, reads the notices, and throws the sketch away.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
     node_storage::{Anchor, TreeLookup, TreeStorage},
 };
 
-/// Changes that are kept beside a grove.
+/// Changes on top of tree storage.
 #[derive(Debug)]
 pub struct Sketch<'a, G> {
     base: &'a G,
@@ -31,7 +31,7 @@ impl<'a, G: TreeLookup> Sketch<'a, G> {
         self.nodes.values()
     }
 
-    /// Texts that were made or changed, by id of their node; `None` where there is none any more.
+    /// Created or changed texts, by id of their node; `None` for a removed one.
     pub fn bodies(&self) -> impl Iterator<Item = (&NodeId, Option<&NodeText>)> {
         self.bodies.iter().map(|(id, body)| (id, body.as_ref()))
     }

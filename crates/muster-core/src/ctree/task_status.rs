@@ -1,5 +1,4 @@
-//! How a task's events say who it is and how far it is. Readers and the tree read them alike
-//! (CM-8).
+//! How the events of a task give its id and status. Readers and the tree share this code (CM-8).
 
 use serde_json::{Map, Value};
 
@@ -11,7 +10,7 @@ pub(super) fn task_id(body: &Map<String, Value>) -> Option<String> {
     fields::first(body, &["task_id", "taskId", "id"], fields::id).map(|id| id.to_string())
 }
 
-/// The status in lower case: as given, else as the end of `kind` says, else nothing.
+/// The status in lower case: as given, else from the suffix of `kind`, else nothing.
 pub(super) fn word(body: &Map<String, Value>) -> Option<String> {
     let given = fields::first_text(body, &["status", "state"]).map(str::to_lowercase);
     given.or_else(|| {
@@ -21,7 +20,7 @@ pub(super) fn word(body: &Map<String, Value>) -> Option<String> {
     })
 }
 
-/// What the end of a kind says about the status.
+/// The status that a suffix of `kind` implies.
 const ENDINGS: [(&str, &str); 7] = [
     ("spawned", "running"),
     ("started", "running"),

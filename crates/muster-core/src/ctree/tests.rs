@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Timestamp, todo};
 
-/// A grove in memory that counts how often it is asked and told.
+/// Tree storage in memory that counts reads and writes.
 #[derive(Clone, Debug, Default)]
 struct Wood {
     nodes: BTreeMap<NodeId, TreeNode>,
@@ -39,7 +39,7 @@ impl Wood {
         plant(self, Some(occurrence), None, &moment(seq, turn)).unwrap()
     }
 
-    /// Plants an event as it stands in a log.
+    /// Plants an event as it is in a log.
     fn event(&mut self, seq: u64, turn: Option<u64>, event: (&str, Value)) -> Planted {
         let (event_type, body) = event;
         let occurrence = Occurrence::read(event_type, body.as_object().unwrap());

@@ -97,7 +97,7 @@ impl ContextTree {
         Ok(tree)
     }
 
-    /// The tree of these nodes with every hash worked out anew, as CH-2 has it.
+    /// The tree of these nodes with every hash computed again, as CH-2 defines it.
     pub fn computed(nodes: impl IntoIterator<Item = TreeNode>) -> Result<Self, Misshapen> {
         let mut tree = Self::of(nodes)?;
         let order: Vec<Place> = tree.walk().collect();

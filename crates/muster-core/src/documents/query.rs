@@ -1,4 +1,4 @@
-//! What can be asked of a stream: lists of documents and slices of events.
+//! Queries of a stream: lists of documents and slices of events.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct ListQuery {
     pub mark: Option<Mark>,
     /// Only documents with such a rank.
     pub rank: Option<RankBound>,
-    /// Only documents behind this sort number in the chosen order.
+    /// Only documents after this sort number in the chosen order.
     pub after: Option<u64>,
     /// Sort order.
     pub order: ListOrder,
@@ -73,15 +73,15 @@ impl RankBound {
     }
 }
 
-/// A page of a list that is filtered by more than columns. Whoever loads it walks the whole list,
-/// keeps the page and counts the rest, so that memory stays of the order of the page.
+/// A page of a list that is filtered by more than columns. The loader walks the whole list, keeps
+/// the page and counts the rest, so that memory stays proportional to the page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Survey<F> {
     /// The list, without limit.
     pub list: ListQuery,
     /// Only documents that pass this.
     pub filter: F,
-    /// The page starts behind this sort number.
+    /// The page starts after this sort number.
     pub after: u64,
     /// Documents on the page.
     pub limit: u32,
@@ -136,7 +136,7 @@ pub struct EventQuery {
     pub entity: Option<String>,
     /// Only events shown on this container's timeline.
     pub scope: Option<String>,
-    /// Only events behind this global position in the chosen order.
+    /// Only events after this global position in the chosen order.
     pub after: Option<u64>,
     /// Sort order.
     pub order: EventOrder,

@@ -1,4 +1,4 @@
-//! Secrets without a shape of their own, recognized by what stands before them: the scheme of an
+//! Secrets without their own shape, recognized by what precedes them: the scheme of an
 //! authorization, the name of a variable, the user of a link.
 
 use super::{
@@ -142,13 +142,13 @@ pub(super) fn url_password(rest: &str) -> Look {
     Look { secret: is_secret.then_some((start, URL.len() + length)), open: false }
 }
 
-/// Whether a value stands for another one, or for none.
+/// Whether a value refers to another one, or is empty.
 fn is_reference(value: &str) -> bool {
     let first = value.as_bytes().first().copied().unwrap_or(b'$');
     b"$<{[(%*".contains(&first) || value.bytes().all(|byte| byte == b'x' || byte == b'.')
 }
 
-/// What the name of a variable says of its value.
+/// What the name of a variable implies about its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Secrecy {
     /// A secret, whatever it looks like.

@@ -1,7 +1,7 @@
 //! The table of secrets: how each begins, and what shape the rest has.
 //!
-//! A secret is recognized by its own shape wherever it has one. Those without a shape (passwords,
-//! keys of 40 letters) are recognized by the name before them or by their place.
+//! A secret is recognized by its own shape if it has one. Those without a shape (passwords, keys of
+//! 40 letters) are recognized by the name before them or by their place.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use super::{
 
 /// One kind of secret.
 struct Rule {
-    /// How it begins. It does so where no word goes on, unless the beginning is punctuation.
+    /// How it begins. It must not continue a word, unless the beginning is punctuation.
     beginnings: &'static [&'static str],
     shape: Shape,
 }
@@ -108,7 +108,7 @@ const RULES: &[Rule] = &[
     Rule { beginnings: &["sig="], shape: mixed(40, ESCAPED) },
     // Muster.
     Rule { beginnings: &["mst_"], shape: at_least(32, HEX) },
-    // Whoever's they are.
+    // Tokens of any issuer.
     Rule { beginnings: &["eyJ"], shape: Shape::Parts(shapes::web_token) },
     Rule { beginnings: &["-----BEGIN "], shape: Shape::Parts(shapes::private_key) },
     Rule { beginnings: &["://"], shape: Shape::Parts(named::url_password) },
@@ -120,7 +120,7 @@ type SchemeLook = fn(&str) -> Look;
 /// Words that a secret follows, whatever their case.
 const SCHEMES: [(&str, SchemeLook); 2] = [("bearer", named::bearer), ("basic", named::basic)];
 
-/// What the first bytes of a place say, worked out once.
+/// The rules by the first bytes of a position, computed once.
 struct Index {
     /// Rules that begin with a byte, one bit each.
     rules: [u32; 256],
@@ -225,7 +225,7 @@ fn rules_of(first: u8) -> impl Iterator<Item = &'static Rule> {
     })
 }
 
-/// What a text looks like at its beginning: the first rule that finds a secret has it.
+/// What a text looks like at its beginning: the first rule that finds a secret wins.
 pub(super) fn look(rest: &str) -> Look {
     let Some(first) = rest.bytes().next() else { return Look::CLOSED };
     let mut found = Look::CLOSED;
@@ -254,8 +254,8 @@ pub(super) fn look(rest: &str) -> Look {
     found
 }
 
-/// Whether a secret could be in a text, or in one of the texts that it holds as JSON: escapes never
-/// touch how a secret begins. Wrong only by saying yes.
+/// Whether a secret could be in a text, or in one of the strings that it holds as JSON: escapes
+/// never touch how a secret begins. False positives are possible, false negatives are not.
 pub fn may_be_in(text: &str) -> bool {
     let bytes = text.as_bytes();
     let marks = &INDEX.marks;

@@ -24,7 +24,7 @@ pub(super) enum TokenContent {
     Any,
     /// Digits and letters.
     Mixed,
-    /// Digits and letters in one long run between dashes: names are made of short words.
+    /// Digits and letters in one long run between dashes: names consist of short words.
     OpaqueRun,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn run(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| belongs(*byte)).count()
 }
 
-/// Whether a text has digits and letters.
+/// Whether a string has digits and letters.
 pub(super) fn is_mixed(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit())
         && text.bytes().any(|byte| byte.is_ascii_alphabetic())

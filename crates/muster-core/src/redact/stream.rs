@@ -1,5 +1,5 @@
-//! Text that comes piece by piece. A secret may be cut anywhere, so the end of what has come waits
-//! where it could be the beginning of one; all else is told at once.
+//! Streamed text. A secret may be cut anywhere, so the end of the text is held back where it could
+//! be the beginning of one; all else is emitted immediately.
 //!
 //! ```text
 //!   come:   use ghp_ABC        DEF...0123 n     ow
@@ -11,24 +11,24 @@ use super::{Look, REDACTED, is_word, look, next_start, rules::may_begin};
 /// Bytes that wait at most.
 const HELD_BYTES_MAX: usize = 16 * 1024;
 
-/// A text on its way.
+/// A text that is being streamed.
 #[derive(Default, Debug)]
 pub struct RedactedStream {
-    /// What is not settled, behind what was told of it already.
+    /// What is not settled, after what was emitted of it already.
     tail: String,
-    /// Bytes of it that were told, because nothing waits for ever.
+    /// Bytes of it that were emitted, because nothing is held back forever.
     told: usize,
-    /// Whether these were told as a secret.
+    /// Whether these were emitted as a secret.
     hidden: bool,
-    /// Whether a word goes on with the tail. Behind a secret none does.
+    /// Whether the tail continues a word. After a secret it does not.
     in_word: bool,
 }
 
-/// Where the part begins that text behind it could change.
+/// Where the part begins that later text could change.
 #[derive(Clone, Copy)]
 struct Settled {
     at: usize,
-    /// Whether a word goes on there.
+    /// Whether a word continues there.
     in_word: bool,
 }
 
@@ -37,12 +37,12 @@ impl RedactedStream {
         self.tail.push_str(piece);
     }
 
-    /// Bytes that were not told yet.
+    /// Bytes that were not emitted yet.
     pub fn waiting(&self) -> usize {
         self.tail.len() - self.told
     }
 
-    /// Takes what can be told whatever follows. Each piece can be redacted alone.
+    /// Takes what can be emitted whatever follows. Each piece can be redacted alone.
     pub fn settled(&mut self) -> Vec<String> {
         let settled = self.settles();
         let held = self.tail.len() - settled.at;
@@ -50,7 +50,7 @@ impl RedactedStream {
         self.take(settled, end)
     }
 
-    /// Takes everything: the text ends here, or goes on with something else.
+    /// Takes everything: the text ends here, or continues with something else.
     pub fn rest(&mut self) -> Vec<String> {
         self.take(self.settles(), self.tail.len())
     }
@@ -84,7 +84,7 @@ impl RedactedStream {
     }
 
     fn take(&mut self, settled: Settled, end: usize) -> Vec<String> {
-        // What was told before its end was known cannot be redacted alone.
+        // What was emitted before its end was known cannot be redacted alone.
         let piece = match self.told {
             0 => self.tail[..end].to_owned(),
             told => self.within(told, end),
@@ -100,7 +100,8 @@ impl RedactedStream {
         apart(piece, in_word)
     }
 
-    /// What is told between two places of the tail, with the secrets that reach into it replaced.
+    /// What is emitted between two positions of the tail, with the secrets that reach into it
+    /// replaced.
     fn within(&self, from: usize, end: usize) -> String {
         let mut clean = String::new();
         let mut copied = from;
@@ -124,8 +125,8 @@ impl RedactedStream {
     }
 }
 
-/// The place at which a text is cut, at most this one, so that what is behind it does not look like
-/// a secret only because the word before it is gone.
+/// The position at which to cut a text, at most this one, so that the rest does not look like a
+/// secret only because the word before it is missing.
 pub fn seam(text: &str, at: usize) -> usize {
     let mut at = text.floor_char_boundary(at);
     while at > 0 && is_word(text.as_bytes()[at - 1]) && look(text, at).secret.is_some() {
@@ -134,7 +135,7 @@ pub fn seam(text: &str, at: usize) -> usize {
     at
 }
 
-/// The same for a piece in front of which a word goes on: its first letter stands alone.
+/// The same for a piece that continues a word: its first letter is separate.
 fn apart(mut piece: String, in_word: bool) -> Vec<String> {
     if piece.is_empty() {
         return Vec::new();
@@ -158,7 +159,7 @@ mod tests {
         text(piece).unwrap_or_else(|| piece.to_owned())
     }
 
-    /// What is told of a text that comes in these pieces.
+    /// The emitted pieces of a text that is streamed in these pieces.
     fn told<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut stream = RedactedStream::default();
         let mut told = Vec::new();
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(seam(text, 3), 2);
     }
 
-    /// Parts of secrets, and what stands around them.
+    /// Parts of secrets, and their surroundings.
     fn part() -> impl Strategy<Value = &'static str> {
         prop::sample::select(vec![
             "ghp_",

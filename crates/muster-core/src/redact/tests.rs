@@ -74,7 +74,7 @@ fn secrets() -> Vec<(String, String)> {
     secrets
 }
 
-/// Texts in which nothing is secret.
+/// Texts without a secret.
 const HARMLESS: [&str; 44] = [
     "token=refresh",
     "bearer plate",

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::read::fields;
 use crate::Timestamp;
 
-/// An event as it came from a stream.
+/// An event of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
     /// Its number in the session; stream-only events have none.
@@ -14,7 +14,7 @@ pub struct Incoming<'a> {
     pub kind: &'a str,
     /// When it happened, for people only (EN-6).
     pub at: Option<Timestamp>,
-    /// What happened; `None` stands for an empty object.
+    /// What happened; `None` means an empty object.
     pub body: Option<&'a Map<String, Value>>,
 }
 

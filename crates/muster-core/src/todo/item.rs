@@ -1,4 +1,4 @@
-//! One line of a list, and what it is made of.
+//! One line of a list, and its parts.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::text;
 
-/// What a producer attached to an item: any object, kept as it came.
+/// A producer's data of an item: any object, unchanged.
 pub type TodoMetadata = Map<String, Value>;
 
 /// Name of an item inside its scope. Opaque and exact: neither trimmed nor normalised.
@@ -66,7 +66,7 @@ impl TodoStatus {
     pub const ALL: [Self; 5] =
         [Self::Todo, Self::InProgress, Self::Done, Self::Blocked, Self::Canceled];
 
-    /// The status that a word means; a word that nobody knows is `todo` (TD-6).
+    /// The status of a word; an unknown word is `todo` (TD-6).
     pub fn of_word(word: &str) -> Self {
         let word = text::join_words(word, '_').replace('-', "_").to_lowercase();
         match word.as_str() {

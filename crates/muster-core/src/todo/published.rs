@@ -27,7 +27,7 @@ impl Published {
     }
 }
 
-/// Written by hand for the order of the keys: operation and revision stand before a long list.
+/// Written by hand for the order of the keys: operation and revision come before a long list.
 impl Serialize for Published {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -15,7 +15,7 @@ use fields::{Object, first, first_array, first_object, first_text};
 /// Names of an item's id, strongest first.
 const ID: [&str; 3] = ["id", "todo_id", "todoId"];
 
-/// Whether a tool's own payload may stand in for a missing `todo` (TD-24).
+/// Whether a tool's own payload may replace a missing `todo` (TD-24).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fallback {
     /// A reader may look into the payload of a tool whose name contains `todo`.
@@ -24,7 +24,7 @@ pub enum Fallback {
     Never,
 }
 
-/// Why a `todo` is no update (TD-23). It changes nothing and uses no revision.
+/// Why a `todo` is not an update (TD-23). It changes nothing and uses no revision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Malformed {
     /// It is neither an array nor an object.

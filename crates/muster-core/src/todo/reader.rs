@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Timestamp;
 
-/// Type of the event by which the server says that it dropped events for this reader.
+/// Type of the event by which the server reports that it dropped events for this reader.
 const STREAM_GAP: &str = "stream.gap";
 
 /// One list as a reader knows it.
@@ -25,7 +25,7 @@ pub struct ScopeState {
     pub key: ScopeKey,
     /// The words shown for it.
     pub label: String,
-    /// The last revision that was accepted, if one ever came.
+    /// The last accepted revision, if there was one.
     pub revision: Option<i64>,
     /// The list.
     pub items: Vec<TodoItem>,
@@ -33,7 +33,7 @@ pub struct ScopeState {
     pub stale: bool,
     /// Whether an update was ever accepted; `main` exists before that.
     pub known: bool,
-    /// When the last accepted update happened, as its event says.
+    /// When the last accepted update happened, according to its event.
     pub updated_at: Option<Timestamp>,
     /// Highest seq of an accepted update.
     accepted_seq: Option<u64>,
@@ -56,7 +56,7 @@ pub enum Handled {
     NoUpdate,
     /// Its update makes no sense and was counted.
     Malformed(Malformed),
-    /// Its update came too late for this scope.
+    /// Its update was too late for this scope.
     Ignored(ScopeKey, IgnoredUpdate),
     /// Its update was accepted, even if it changed nothing.
     Accepted(ScopeKey),
@@ -120,7 +120,7 @@ impl TodoReader {
         }
     }
 
-    /// Says that the connection was lost and how the next one joins on (TD-26).
+    /// Notes that the connection was lost and how the next one continues (TD-26).
     pub fn reconnected(&mut self, connection: ConnectionStart) {
         match connection {
             ConnectionStart::Gapless => {}
@@ -208,8 +208,8 @@ impl ScopeState {
         }
     }
 
-    /// Whether an update says that the list is whole, without changing it (TD-27). The snapshot of
-    /// an empty list is a `clear`, which confirms nothing else.
+    /// Whether an update confirms that the list is whole, without changing it (TD-27). The snapshot
+    /// of an empty list is a `clear`, which confirms nothing else.
     fn is_confirmed_by(&self, update: &TodoUpdate) -> bool {
         let is_snapshot = match update.operation.op() {
             Op::Replace => true,
@@ -219,7 +219,7 @@ impl ScopeState {
         is_snapshot && update.revision.is_some() && update.revision == self.revision
     }
 
-    /// Applies an update that passed the gate; answers whether anything can be seen of it.
+    /// Applies an update that passed the gate; returns whether it has a visible effect.
     fn accept(&mut self, update: &TodoUpdate, event: &Incoming<'_>) -> bool {
         let change = settle(&self.items, &update.operation);
         let mut items = self.items.clone();

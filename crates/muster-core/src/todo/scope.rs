@@ -30,7 +30,7 @@ pub struct TodoScope {
     pub versioned: bool,
 }
 
-/// Where in the log a change stands.
+/// The position of a change in the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
     /// Number of the event in its session.
@@ -39,7 +39,7 @@ pub struct Stamp {
     pub at: Timestamp,
 }
 
-/// The rule that says no to a change.
+/// Why a change was rejected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TodoRejection {
     /// The update brings a revision that is not greater than the current one (TS-6).

@@ -120,7 +120,7 @@ impl<'a> Naming<'a> {
 
     /// A new id for this title, unlike every id of the present list and of the update.
     ///
-    /// It comes from the title, so that readers who saw different parts of a history make the same
+    /// It comes from the title, so that readers that saw different parts of a history make the same
     /// one, and is long enough that no producer writes it by accident.
     fn make(&mut self, title: &str) -> ItemId {
         let stem = format!("t-{:016x}", fingerprint(&text::fold(title)));
@@ -138,7 +138,7 @@ impl<'a> Naming<'a> {
     }
 }
 
-/// FNV-1a over the bytes of a text; collisions are met by numbering.
+/// FNV-1a over the bytes of a string; collisions are resolved by numbering.
 fn fingerprint(text: &str) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;

@@ -9,7 +9,7 @@ use crate::text;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Titles(Vec<String>);
 
-/// Why a value is no list of titles; the first fault from the front (TT-5).
+/// Why a value is not a list of titles; the first fault from the front (TT-5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TitleFault {
     /// The value is not an array.
@@ -46,7 +46,7 @@ impl Titles {
         &self.0
     }
 
-    /// Replaces secrets; answers whether there was one. To be called before the list is written.
+    /// Replaces secrets; returns whether there was one. Must be called before the list is written.
     pub fn redact(&mut self) -> bool {
         self.0.iter_mut().fold(false, |found, title| redacted(Some(title)) | found)
     }

@@ -3,14 +3,14 @@
 use super::{ItemId, Op, ScopeKey, TodoItem, TodoMetadata, TodoPatch, TodoPriority, TodoStatus};
 use crate::redact;
 
-/// One change of one scope, as a producer asked for it.
+/// One change of one scope, as a producer requested it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TodoUpdate {
     /// Which list.
     pub scope: ScopeKey,
     /// A label for the list; without one it keeps the label that it has.
     pub label: Option<String>,
-    /// Its number inside the scope, if it came with one.
+    /// Its number inside the scope, if it has one.
     pub revision: Option<i64>,
     /// What changes.
     pub operation: TodoOperation,
@@ -88,10 +88,10 @@ impl TodoEntry {
 }
 
 impl TodoUpdate {
-    /// Replaces secrets in all texts, ids and the key included; answers whether there was one
+    /// Replaces secrets in all strings, ids and the key included; returns whether there was one
     /// (EV-5). An id is always replaced alike, so that later updates still find its item.
     ///
-    /// To be called before the update is accepted: titles are recognised by what is stored.
+    /// Must be called before the update is accepted: titles are recognised by what is stored.
     pub fn redact(&mut self) -> bool {
         let scope = redact::text(self.scope.as_str()).and_then(|clean| ScopeKey::of(&clean));
         let found = scope.is_some();
@@ -139,7 +139,7 @@ impl TodoPatch {
     }
 }
 
-/// Replaces secrets in a text; answers whether there was one.
+/// Replaces secrets in a string; returns whether there was one.
 pub(super) fn redacted(text: Option<&mut String>) -> bool {
     let Some(text) = text else { return false };
     let Some(clean) = redact::text(text) else { return false };

@@ -1,6 +1,6 @@
 //! What a screen shows of a list: which rows, the header above them, a glyph per status.
 //!
-//! Not here: colours, and how wide a character is on a screen; who draws knows that and hands it
+//! Not here: colours, and how wide a character is on a screen; the caller knows that and passes it
 //! in where it is needed.
 
 mod glyph;
@@ -18,10 +18,10 @@ pub fn shown(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
-/// The text in at most so many columns: the whole of it, or as much as leaves room for `…`.
+/// The text in at most `columns` columns: all of it, or as much as leaves room for `…`.
 ///
-/// `width` measures a text in columns. What takes no column of its own (an accent, a joiner) stays
-/// with the character before it (UI-5).
+/// `width` measures a string in columns. What takes no column (an accent, a joiner) stays with the
+/// character before it (UI-5).
 pub fn cut(text: &str, columns: usize, width: impl Fn(&str) -> usize) -> String {
     const MARK: &str = "…";
     if width(text) <= columns {

@@ -1,5 +1,5 @@
-//! The section that describes one node (CM-5): a score of an older node never stands beside the id
-//! of a newer one, in whatever order the updates come.
+//! The section that describes one node (CM-5): a score of an older node is never combined with the
+//! id of a newer one, in whatever order the updates come.
 //!
 //! ```text
 //!   seq   1         4         6         7
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What is not above the floor belongs to another node and is forgotten. Updates without an id
-//! belong to the node that was there at their time. They are kept beside it, because an update that
-//! comes late can move its start back.
+//! belong to the node that was there at their time. They are kept separately, because a late update
+//! can move its start back.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ impl LastNodeSection {
         }
     }
 
-    /// Forgets what was said up to this rank, for good.
+    /// Drops everything up to this rank permanently.
     fn forget_until(&mut self, rank: Rank) {
         self.floor = self.floor.max(Some(rank));
         self.loose.retain(|_, slot| slot.rank > rank);

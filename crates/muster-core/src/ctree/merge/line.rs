@@ -35,9 +35,8 @@ impl MergedLine {
         (!parts.is_empty()).then_some(Self { parts })
     }
 
-    /// As much of the line as fits into so many columns, cut from the right part by part (UI-13);
-    /// `None` if not even the first part does. How wide a text is on a screen is for the caller to
-    /// say.
+    /// As much of the line as fits into `columns`, cut from the right part by part (UI-13); `None`
+    /// if not even the first part does. The caller measures the width of a string.
     pub fn within(&self, columns: usize, width: impl Fn(&str) -> usize) -> Option<String> {
         let longest_first = (1..=self.parts.len()).rev();
         let lines = longest_first.map(|count| self.joined(count));

@@ -12,7 +12,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Takes an update over. Missing changes nothing, null clears, anything that is no object is
+    /// Merges an update. A missing section changes nothing, null clears, anything but an object is
     /// ignored.
     pub(super) fn merge(&mut self, rank: Rank, update: Option<&Value>) {
         if self.cleared.is_some_and(|cleared| rank < cleared) {

@@ -1,4 +1,4 @@
-//! Tasks of a session as a reader sees them (CM-8): one row each, with a summary of its own.
+//! Tasks of a session as a reader sees them (CM-8): one row each, with its own summary.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     todo::read::fields::{first_text, words},
 };
 
-/// Status of a task that has not said how far it is.
+/// Status of a task without a known status.
 const UNKNOWN: &str = "unknown";
 
 #[derive(Clone, PartialEq, Debug)]
@@ -39,7 +39,6 @@ pub struct PanelTaskRow<'a> {
     pub lane: Option<&'a str>,
     /// What went wrong.
     pub error: Option<&'a str>,
-    /// The summary of its own part of the tree.
     pub summary: &'a Summary,
 }
 

@@ -94,7 +94,7 @@ fn pf_48_the_score_of_an_older_node_is_never_shown_with_a_newer_id() {
     }
     let late = [after.clone(), old.clone(), new.clone()];
     assert_eq!(line(&late).unwrap(), "C-Tree: last b 0.70");
-    // The same node again: what was said of it while it was away is not about it.
+    // The same node again: updates while it was away are not about it.
     let back = snapshot(8, json!({"last_node": {"id": "a"}}));
     assert_eq!(summary(&[back, after, old, new])["last_node"], json!({"id": "a"}));
 }

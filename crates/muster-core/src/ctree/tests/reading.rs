@@ -99,7 +99,7 @@ impl Wood {
         50 - 2 * age.min(25) + open + 5 * cited.min(5)
     }
 
-    /// Drops by the words of CC-3: answers what was dropped, in order, and what is left.
+    /// Drops as CC-3 describes: returns what was dropped, in order, and what is left.
     fn plain_collapse(&self, max_chars: usize) -> (Vec<NodeId>, BTreeSet<NodeId>) {
         let mut kept: BTreeSet<NodeId> = self.nodes.keys().cloned().collect();
         let mut dropped = Vec::new();

@@ -5,7 +5,7 @@
 //!      z1                                              z2                     z3
 //! ```
 //!
-//! Dropping works on lengths alone, so bodies are only asked for when they are shown. The order of
+//! Dropping works on lengths alone, so bodies are only read when they are shown. The order of
 //! dropping does not depend on the budget: a larger one never shows less.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
@@ -62,7 +62,7 @@ struct Candidate<'t> {
 }
 
 impl ContextTree {
-    /// Drops the least leaves until the text has at most so many characters, or none can go.
+    /// Drops the least leaves until the text has at most `max_chars` characters, or none can go.
     pub fn collapse(&self, max_chars: u64) -> Collapsed<'_> {
         let mut collapsed = Collapsed {
             tree: self,
@@ -195,7 +195,7 @@ impl<'t> Collapsed<'t> {
         self.dropped.iter().map(move |place| &tree.slot(*place).node.id)
     }
 
-    /// Nodes that are left, in the order of the text; those behind its end are none.
+    /// Remaining nodes, in the order of the text; those after its end are excluded.
     pub fn kept_nodes(&self) -> impl Iterator<Item = &'t TreeNode> {
         let tree = self.tree;
         let mut begun = 0;
@@ -212,8 +212,8 @@ impl<'t> Collapsed<'t> {
         self.chars > self.max_chars
     }
 
-    /// Writes the text. Bodies are asked for in order, only those that are shown, and none behind
-    /// the end of a text that is cut.
+    /// Writes the text. Bodies are read in order, only those that are shown, and none after the end
+    /// of a text that is cut.
     pub fn compile<B: AsRef<str>, E>(
         &self,
         mut body: impl FnMut(&TreeNode) -> Result<B, E>,
@@ -267,7 +267,7 @@ impl Writing {
     }
 
     fn push(&mut self, part: &str) {
-        // A text has at most as many characters as bytes.
+        // A string has at most as many characters as bytes.
         let taken = if part.len() as u64 <= self.left {
             part
         } else {

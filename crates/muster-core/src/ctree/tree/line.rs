@@ -10,7 +10,7 @@ pub(super) fn shows_body(node: &TreeNode) -> bool {
     !matches!(node.kind, Kind::Root | Kind::Turn) && node.body_chars > 0
 }
 
-/// Writes what stands before the text or the label.
+/// Writes what precedes the text or the label.
 pub(super) fn push_lead(line: &mut String, node: &TreeNode) {
     match node.kind {
         Kind::Root => line.push_str("# "),
@@ -33,7 +33,7 @@ pub(super) fn push_lead(line: &mut String, node: &TreeNode) {
     }
 }
 
-/// Characters of the whole line, without its text at hand.
+/// Characters of the whole line, without loading its text.
 pub(super) fn chars(node: &TreeNode) -> u64 {
     let lead = match node.kind {
         Kind::Root => 2,

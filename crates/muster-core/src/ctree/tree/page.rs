@@ -20,26 +20,24 @@ const PREVIEW_CHARS_MAX: usize = 200;
 pub struct TreePage {
     /// The nodes, in order.
     pub nodes: Vec<NodeView>,
-    /// The node behind which the next page begins; none after the last page.
+    /// The node after which the next page begins; none after the last page.
     pub next: Option<NodeId>,
 }
 
-/// A node with all that is known of it. Its text is for whoever has it to fill in.
+/// A node with all its fields. The caller fills in the text.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NodeView {
     pub id: NodeId,
     pub parent_id: Option<NodeId>,
-    /// What it stands for.
     pub kind: Kind,
-    /// Who said it.
     pub role: Option<Role>,
     pub label: String,
     /// Digest of its text.
     pub body_sha256: Digest,
-    /// The text, if asked for.
+    /// The text, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The start of the text, if asked for.
+    /// The start of the text, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
     /// How far it is.
@@ -51,7 +49,6 @@ pub struct NodeView {
     pub created_at_ms: Timestamp,
     /// When it changed last.
     pub updated_at_ms: Timestamp,
-    /// Whether somebody wants it kept.
     pub pinned: bool,
     /// What it points to.
     pub refs: Vec<String>,
@@ -80,8 +77,8 @@ pub fn preview(text: &str) -> String {
 }
 
 impl ContextTree {
-    /// A page of the whole tree, behind the node that an earlier page named; `None` if that node is
-    /// not there.
+    /// A page of the whole tree, after the node that an earlier page named; `None` if that node
+    /// does not exist.
     pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<TreePage> {
         let hash = |place| self.hash_at(place);
         Some(self.cut_page(self.start(self.walk(), behind)?, limit, hash))

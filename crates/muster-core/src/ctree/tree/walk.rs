@@ -22,7 +22,7 @@ impl ContextTree {
 }
 
 impl Walk<'_> {
-    /// Goes on behind a node, wherever the walk is.
+    /// Continues after a node, wherever the walk is.
     pub(super) fn behind(mut self, place: Place) -> Self {
         self.next = self.following(place);
         self

@@ -32,7 +32,7 @@ pub(super) fn item(object: &Object) -> Option<TodoEntry> {
     })
 }
 
-/// The usable entries of a patch. Fields beside the operation are none (TD-20).
+/// The usable entries of a patch. Fields next to the operation are ignored (TD-20).
 pub(super) fn patches(envelope: &Object) -> Result<Vec<TodoPatch>, Malformed> {
     let default = first(envelope, &ID, fields::id);
     let given = first(envelope, &["patches", "patch"], |value| match value {
@@ -85,10 +85,10 @@ fn title(object: &Object) -> Option<String> {
     (!title.is_empty()).then(|| title.to_owned())
 }
 
-/// The status, and the word it was given as when that is another one (TD-6).
+/// The status, and the word it was given as if that differs (TD-6).
 ///
-/// What the server sends has the two apart (TS-2); such a `raw_status` is taken back if it means
-/// the status that it stands beside.
+/// The server sends them separately (TS-2); such a `raw_status` is accepted if it means the status
+/// next to it.
 fn progress(object: &Object) -> Option<GivenStatus> {
     let word = first_text(object, &["status", "state"])?;
     let status = TodoStatus::of_word(word);

@@ -41,7 +41,7 @@ fn todos(object: &Object) -> Option<&Vec<Value>> {
     object.get("todos")?.as_array()
 }
 
-/// The value itself, or what the JSON in a text means.
+/// The value itself, or the parsed JSON of a string.
 fn parsed(value: &Value) -> Option<Cow<'_, Value>> {
     match value {
         Value::String(text) => serde_json::from_str(text).ok().map(Cow::Owned),

@@ -9,7 +9,7 @@ pub struct HandledSeqs {
 }
 
 impl HandledSeqs {
-    /// Adds a seq; answers whether it was not there before.
+    /// Adds a seq; returns whether it is new.
     pub fn insert(&mut self, seq: u64) -> bool {
         let before = self.runs.range(..=seq).next_back().map(|(first, last)| (*first, *last));
         if before.is_some_and(|(_, last)| seq <= last) {

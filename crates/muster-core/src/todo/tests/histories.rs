@@ -11,7 +11,7 @@ use crate::{
     todo::{ConnectionStart, Fallback, Incoming, ListChange, ScopeState, Titles},
 };
 
-/// A change that is asked of the server.
+/// A change that is requested from the server.
 #[derive(Clone, Debug)]
 enum Ask {
     /// With the tool.
@@ -221,7 +221,7 @@ proptest! {
         }
     }
 
-    /// Whatever came in whatever order, the next whole list puts a scope right.
+    /// Whatever arrived in whatever order, the next whole list corrects a scope.
     #[test]
     fn the_next_whole_list_puts_a_scope_right(
         asks in prop::collection::vec(any_ask(), 1..20),
@@ -241,7 +241,7 @@ proptest! {
         }
     }
 
-    /// What is sent means the same to whoever reads it, and a snapshot is the list.
+    /// A published update means the same to every reader, and a snapshot is the list.
     #[test]
     fn replace_then_snapshot_is_identity(asks in prop::collection::vec(any_ask(), 1..20)) {
         let mut server = Server::default();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{cut, shown};
 
-/// Label that is not shown, because it says nothing.
+/// Default label, which is not shown.
 const PLAIN_LABEL: &str = "main";
 
 /// The header in two parts, because only the label may be shortened.
@@ -34,9 +34,9 @@ impl Header {
         self
     }
 
-    /// The line in at most so many columns: the label gives way first, counts and mark stay.
+    /// The line in at most `columns` columns: the label is shortened first, counts and mark stay.
     ///
-    /// `width` measures a text in columns. A label of which nothing would be left goes entirely.
+    /// `width` measures a string in columns. A label of which nothing would be left goes entirely.
     pub fn within(&self, columns: usize, width: impl Fn(&str) -> usize) -> String {
         let whole = self.to_string();
         let Some(label) = self.label.as_ref().filter(|_| width(&whole) > columns) else {

@@ -35,7 +35,7 @@ impl<'a> From<&'a ScopeState> for List<'a> {
     }
 }
 
-/// What stands above the input line.
+/// The lines above the input line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Preview<'a> {
     /// The rows, from the top.
@@ -60,8 +60,8 @@ pub fn preview(list: List<'_>, strategy: Strategy, rows_max: usize) -> Option<Pr
     Some(Preview { rows, hidden, header })
 }
 
-/// How many rows a terminal of so many lines has room for; `None` where only the status line
-/// counts (UI-2).
+/// How many rows a terminal of this height has room for; `None` where only the status line counts
+/// (UI-2).
 pub const fn preview_rows_max(terminal_lines: u16) -> Option<usize> {
     match terminal_lines {
         0..=9 => None,
