@@ -2,7 +2,7 @@
 //! to the end. It is a separate task, so no program can hold up another (RUNS-SCH-5).
 //!
 //! ```text
-//!   send ──► heard, heard ... ──► the core says that the turn shall end ──► finish ──► close
+//!   send ──► signal, signal ... ──► the core ends the turn ──► finish ──► close
 //!                                 (done, interrupted, silent, exited ...)
 //! ```
 
@@ -165,7 +165,10 @@ impl NodeDriver {
         }
         self.flush().await;
         if settled.send(()).is_err() {
-            tracing::debug!(node = %self.node, "call stopped waiting for the program's earlier output");
+            tracing::debug!(
+                node = %self.node,
+                "call stopped waiting for the program's earlier output"
+            );
         }
     }
 

@@ -178,7 +178,11 @@ impl Drop for Post {
     fn drop(&mut self) {
         self.hearing.abort();
         if let Err(error) = fs::remove_dir_all(&self.folder) {
-            tracing::debug!(%error, folder = %self.folder.display(), "could not remove a hook socket");
+            tracing::debug!(
+                %error,
+                folder = %self.folder.display(),
+                "could not remove a hook socket"
+            );
         }
     }
 }

@@ -235,7 +235,11 @@ async fn execute(
     match tokio::task::spawn_blocking(execute).await {
         Ok(Ok(())) => {}
         Ok(Err(ExecuteError::Rejected(rejection))) => {
-            tracing::debug!(%session, ?rejection, "could not record an event of a run in the session");
+            tracing::debug!(
+                %session,
+                ?rejection,
+                "could not record an event of a run in the session"
+            );
         }
         Ok(Err(ExecuteError::Store(failure))) => {
             let error = failure.0;

@@ -178,7 +178,11 @@ impl RunsContext {
             let task = move || shared.ask(run, Actor::RUNTIME, asked);
             match tokio::task::spawn_blocking(task).await {
                 Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
-                    tracing::warn!(%run, error = %failure.0, "could not write to the store; retrying");
+                    tracing::warn!(
+                        %run,
+                        error = %failure.0,
+                        "could not write to the store; retrying"
+                    );
                     tokio::time::sleep(STORE_PAUSE).await;
                 }
                 Ok(outcome) => return outcome,
@@ -284,7 +288,11 @@ impl RunsContext {
         let lane = locked(&self.lanes).get(&run).cloned();
         let asked = lane.map(|lane| lane.send(LaneOrder::Settle(node, settled)));
         if matches!(asked, Some(Ok(()))) && tokio::time::timeout(SETTLE_MAX, told).await.is_err() {
-            tracing::warn!(%run, %node, "timed out while flushing the program's earlier output before a call");
+            tracing::warn!(
+                %run,
+                %node,
+                "timed out while flushing the program's earlier output before a call"
+            );
         }
     }
 

@@ -225,7 +225,11 @@ async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                tracing::warn!(%error, stream = followed.source.name(), "could not read new events for a feed");
+                tracing::warn!(
+                    %error,
+                    stream = followed.source.name(),
+                    "could not read new events for a feed"
+                );
             }
         }
         let found = followed.ring().last().saturating_sub(before);

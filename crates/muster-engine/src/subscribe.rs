@@ -66,7 +66,10 @@ impl Hub {
             };
             let thread = std::thread::Builder::new().name("muster-poller".to_owned()).spawn(run);
             if let Err(error) = thread {
-                tracing::error!(%error, "could not start the poller; other processes' commits will be seen late");
+                tracing::error!(
+                    %error,
+                    "could not start the poller; other processes' commits will be seen late"
+                );
             }
         });
     }

@@ -233,7 +233,11 @@ impl WriterGuard<'_> {
         match &committed {
             Ok(()) => (self.0.wake)(done.len()),
             Err(error) => {
-                tracing::error!(%error, calls = done.len(), "group commit failed; none of its writes were stored");
+                tracing::error!(
+                    %error,
+                    calls = done.len(),
+                    "group commit failed; none of its writes were stored"
+                );
             }
         }
         for job in done {

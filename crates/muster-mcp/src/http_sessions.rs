@@ -68,7 +68,10 @@ impl HttpSessions {
         };
         drop(open);
         let Some(oldest) = oldest.filter(|_| is_full) else { return };
-        tracing::info!(session = %oldest, "closed the least recently used session to make room for another");
+        tracing::info!(
+            session = %oldest,
+            "closed the least recently used session to make room for another"
+        );
         if let Err(error) = self.open.close_session(&oldest).await {
             tracing::warn!(%error, "could not close a session");
         }

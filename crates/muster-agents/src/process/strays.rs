@@ -67,7 +67,10 @@ mod adopting {
     /// From now on orphans of agents become children of this process.
     pub(crate) fn adopt() {
         if let Err(error) = set_child_subreaper(Some(getpid())) {
-            tracing::warn!(%error, "could not register as subreaper; orphans of agents will not be found");
+            tracing::warn!(
+                %error,
+                "could not register as subreaper; orphans of agents will not be found"
+            );
         }
     }
 

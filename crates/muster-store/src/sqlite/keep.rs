@@ -30,7 +30,11 @@ pub(super) fn older(link: &Link, database: &Path, layout: u32) -> Result<(), Sto
         _ => directory.join(format!("{OLDER}{layout}-{number}")),
     });
     backup::write(link, &copy)?;
-    tracing::warn!(layout, kept = %copy.display(), "migrating the store layout; a copy of the old store is kept");
+    tracing::warn!(
+        layout,
+        kept = %copy.display(),
+        "migrating the store layout; a copy of the old store is kept"
+    );
     Ok(())
 }
 

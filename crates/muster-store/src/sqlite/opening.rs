@@ -92,7 +92,7 @@ impl SqliteStore {
             frame = tear.frame,
             commits = tear.commits,
             kept = %kept.display(),
-            "the write-ahead log was torn; commits after the tear are lost, copies of the files are kept"
+            "write-ahead log was torn; later commits are lost, copies of the files are kept"
         );
         turn.link()?;
         turn.restart_log()
