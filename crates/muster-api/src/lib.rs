@@ -48,6 +48,6 @@ pub use sessions::{
     SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Told,
     TreeRequest, TreeStage,
 };
-pub use tasks::CALL_BYTES_MAX;
+pub use tasks::{CALL_BYTES_MAX, Focus};
 pub use todos::SessionBinding;
 pub use toolset::Toolset;

@@ -47,6 +47,7 @@ mod verify;
 mod work;
 
 pub use evidence::CALL_BYTES_MAX;
+pub use focus::Focus;
 pub(crate) use work::Write;
 
 use crate::OperationRow;

@@ -8,7 +8,7 @@
 use std::{fmt, fmt::Write as _, ops::Deref, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value with a compact form. A change of the form must change its first field, so that older
 /// data is not misread.
@@ -87,6 +87,12 @@ impl fmt::Display for WholeText {
 impl Serialize for WholeText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for WholeText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
     }
 }
 

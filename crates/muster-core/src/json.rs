@@ -3,7 +3,10 @@
 
 use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned,
+    ser::SerializeStruct as _,
+};
 use serde_json::{Value, value::RawValue};
 
 /// Room for the text of most results.
@@ -39,9 +42,21 @@ impl Json {
 
     /// Parses a value that may have been stored before depth was limited: values deeper than 128
     /// levels are rejected.
-    pub fn try_read(&self) -> serde_json::Result<Value> {
+    pub fn try_read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         serde_json::from_str(self.text())
     }
+}
+
+/// Reads JSON in a flattened part of a document, where its text is not available.
+pub(crate) fn from_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+    Value::deserialize(deserializer).map(Json::from)
+}
+
+/// Reads a field whose presence has a meaning, even with null.
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// Whether a value has more than `levels` levels of arrays and objects.
@@ -107,7 +122,7 @@ impl fmt::Display for Json {
 mod tests {
     use serde_json::json;
 
-    use super::{Json, is_deeper_than};
+    use super::{Json, Value, is_deeper_than};
 
     #[test]
     fn what_is_written_reads_back_also_through_values() {
@@ -133,7 +148,7 @@ mod tests {
     #[test]
     fn what_is_too_deep_to_be_read_back_is_an_error() {
         let deep = (0..128).fold(json!(1), |inner, _| json!([inner]));
-        assert!(Json::of(&deep).try_read().is_err());
-        assert!(Json::of(&deep[0]).try_read().is_ok());
+        assert!(Json::of(&deep).try_read::<Value>().is_err());
+        assert!(Json::of(&deep[0]).try_read::<Value>().is_ok());
     }
 }

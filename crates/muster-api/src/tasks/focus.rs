@@ -24,12 +24,12 @@ pub(crate) struct TasksFocusGet {
 }
 
 /// The focus.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Focus {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Focus {
     /// The workspace.
-    workspace: String,
+    pub workspace: String,
     /// Plan or task id, or null.
-    focus: Option<EntityId>,
+    pub focus: Option<EntityId>,
 }
 
 impl Operation for TasksFocusGet {

@@ -1,5 +1,7 @@
 //! Lines of reasoning: up to five cards that support each other, and the note of a decision.
 
+use std::borrow::Cow;
+
 use muster_core::{
     Draft, Timestamp, WorkRefusal,
     tasks::{
@@ -141,9 +143,9 @@ impl Pipeline {
 pub(crate) struct PipelineView {
     workspace: String,
     branch: String,
-    trace_doc: &'static str,
-    graph_doc: &'static str,
-    notes_doc: &'static str,
+    trace_doc: Cow<'static, str>,
+    graph_doc: Cow<'static, str>,
+    notes_doc: Cow<'static, str>,
     cards: Vec<StageView>,
     graph_applied: GraphApplied,
     last_seq: u64,

@@ -61,6 +61,18 @@ pub enum Urgency {
     Low,
 }
 
+impl Urgency {
+    /// The word in sentences.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
 /// What plans and tasks have in common.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Meta {

@@ -30,8 +30,10 @@ mod steps;
 mod target;
 pub mod timeline;
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use lines::ViewLine;
 pub use rollup::Rollup;
@@ -41,16 +43,16 @@ pub use target::TargetView;
 use super::id::EntityId;
 
 /// Where the reasoning memory of a plan or task is; follows from the id alone.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningRef {
     /// Branch of the entity.
     pub branch: String,
     /// Document of notes.
-    pub notes_doc: &'static str,
+    pub notes_doc: Cow<'static, str>,
     /// Document of the graph.
-    pub graph_doc: &'static str,
+    pub graph_doc: Cow<'static, str>,
     /// Document of the trace.
-    pub trace_doc: &'static str,
+    pub trace_doc: Cow<'static, str>,
 }
 
 impl ReasoningRef {
@@ -58,15 +60,15 @@ impl ReasoningRef {
     pub fn of(id: EntityId) -> Self {
         Self {
             branch: format!("{}/{id}", id.kind().name()),
-            notes_doc: "notes",
-            graph_doc: "graph",
-            trace_doc: "trace",
+            notes_doc: "notes".into(),
+            graph_doc: "graph".into(),
+            trace_doc: "trace".into(),
         }
     }
 }
 
 /// Which target the caller named.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Requested {
     /// The task, as given.
     pub task: Option<EntityId>,

@@ -2,8 +2,10 @@
 
 mod payload;
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
@@ -15,7 +17,7 @@ use super::{
 use crate::{Json, Recorded, Timestamp};
 
 /// An event in an answer.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventView {
     /// `evt_` and the 16-digit position.
     pub event_id: String,
@@ -31,7 +33,7 @@ pub struct EventView {
 }
 
 /// What happened, whenever and wherever it was recorded.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FactView {
     /// Plan or task.
     pub task_id: String,
@@ -41,9 +43,10 @@ pub struct FactView {
     pub path: Option<String>,
     /// What happened.
     #[serde(rename = "type")]
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Details by type.
     #[schemars(with = "Map<String, Value>")]
+    #[serde(deserialize_with = "crate::json::from_any")]
     pub payload: Json,
 }
 
@@ -54,7 +57,7 @@ impl FactView {
             task_id: entity.to_string(),
             task: entity.to_string(),
             path: path(event),
-            kind: event_type(event),
+            kind: event_type(event).into(),
             payload: payload::of(event),
         })
     }

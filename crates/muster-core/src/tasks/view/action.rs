@@ -30,14 +30,24 @@ pub(super) fn next(
 }
 
 fn ready(tool: &'static str, purpose: &'static str, args: Value) -> Option<NextAction> {
-    let action =
-        NextAction { tool, purpose, available: false, args: object(args), args_hint: None };
+    let action = NextAction {
+        tool: tool.into(),
+        purpose: purpose.into(),
+        available: false,
+        args: object(args),
+        args_hint: None,
+    };
     Some(action)
 }
 
 fn template(tool: &'static str, purpose: &'static str, hint: Value) -> Option<NextAction> {
-    let action =
-        NextAction { tool, purpose, available: false, args: None, args_hint: object(hint) };
+    let action = NextAction {
+        tool: tool.into(),
+        purpose: purpose.into(),
+        available: false,
+        args: None,
+        args_hint: object(hint),
+    };
     Some(action)
 }
 

@@ -1,7 +1,9 @@
 //! The capsule: a small, version-stable container of goal, state and next action (TASKS-VIEW-9).
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -33,12 +35,12 @@ const LINES: usize = 3;
 pub(super) const REPORT_LINES: usize = LINES + 1;
 
 /// The capsule.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Capsule {
     #[serde(rename = "type")]
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     pub version: u32,
-    pub toolset: &'static str,
+    pub toolset: Cow<'static, str>,
     pub workspace: String,
     pub focus: Option<EntityId>,
     pub target: CapsuleTarget,
@@ -54,7 +56,7 @@ pub struct Capsule {
 }
 
 /// The plan or task in short.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CapsuleTarget {
     pub kind: EntityKind,
     pub id: String,
@@ -67,7 +69,7 @@ pub struct CapsuleTarget {
 }
 
 /// How much the view around the capsule shows.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CapsuleCounts {
     pub timeline_events: usize,
     pub notes: PageCount,
@@ -77,7 +79,7 @@ pub struct CapsuleCounts {
 }
 
 /// How much of a page is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PageCount {
     pub count: usize,
     pub has_more: bool,
@@ -90,23 +92,23 @@ impl PageCount {
 }
 
 /// The newest event in short.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LastEvent {
     pub event_id: String,
     pub ts: String,
     pub ts_ms: i64,
     #[serde(rename = "type")]
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     pub path: Option<String>,
 }
 
 /// The call to make next.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NextAction {
     /// Operation to call.
-    pub tool: &'static str,
+    pub tool: Cow<'static, str>,
     /// What it is for.
-    pub purpose: &'static str,
+    pub purpose: Cow<'static, str>,
     /// Whether the toolset lists it.
     pub available: bool,
     /// Arguments that work verbatim.
@@ -118,12 +120,12 @@ pub struct NextAction {
 }
 
 /// Which toolset lists the action.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Escalation {
     /// Always true.
     pub required: bool,
     /// The toolset.
-    pub toolset: &'static str,
+    pub toolset: Cow<'static, str>,
     /// Why.
     pub reason: String,
 }
@@ -156,16 +158,16 @@ impl Capsule {
     ) -> Result<Self, WorkRefusal<TaskAggregate>> {
         let action = super::action::next(docs, around.workspace, around.id)?;
         let action =
-            action.map(|action| NextAction { available: (around.lists)(action.tool), ..action });
+            action.map(|action| NextAction { available: (around.lists)(&action.tool), ..action });
         let escalation = action.as_ref().filter(|action| !action.available).map(|action| {
             let reason = format!("{} is not listed in toolset {}", action.tool, around.toolset);
-            Escalation { required: true, toolset: "full", reason }
+            Escalation { required: true, toolset: "full".into(), reason }
         });
         let last = around.timeline.last();
         Ok(Self {
-            kind: "handoff_capsule",
+            kind: "handoff_capsule".into(),
             version: 1,
-            toolset: around.toolset,
+            toolset: around.toolset.into(),
             workspace: around.workspace.to_string(),
             focus: around.focus,
             target: target(docs, around)?,
@@ -183,7 +185,7 @@ impl Capsule {
                 event_id: event.event_id.clone(),
                 ts: event.ts.clone(),
                 ts_ms: event.ts_ms,
-                kind: event.fact.kind,
+                kind: event.fact.kind.clone(),
                 path: event.fact.path.clone(),
             }),
             graph_diff: around

@@ -6,7 +6,7 @@ mod rows;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use filter::{EvidenceTests, RowFilter};
@@ -48,7 +48,7 @@ pub struct ListPageRequest {
 }
 
 /// The lists.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ContextView {
     /// The workspace.
     pub workspace: String,
@@ -67,7 +67,7 @@ pub struct ContextView {
 }
 
 /// Matching rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MatchCounts {
     /// Plans.
     pub plans: u64,
@@ -76,7 +76,7 @@ pub struct MatchCounts {
 }
 
 /// Matching tasks by status.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub struct TasksByStatus {
     /// Not begun.
@@ -88,7 +88,7 @@ pub struct TasksByStatus {
 }
 
 /// Where a page is and whether more follow.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Pagination {
     /// Cursor this page was asked with.
     pub cursor: Option<String>,

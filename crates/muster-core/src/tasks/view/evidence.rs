@@ -1,7 +1,9 @@
 //! Evidence read back, oldest first (view of `tasks_evidence_get`).
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -38,7 +40,7 @@ pub struct EvidenceQuery {
 }
 
 /// A page of evidence.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EvidencePage {
     /// The workspace.
     pub workspace: String,
@@ -53,7 +55,7 @@ pub struct EvidencePage {
 }
 
 /// A plan or task by name.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceTarget {
     /// Its id.
     pub id: String,
@@ -62,7 +64,7 @@ pub struct EvidenceTarget {
 }
 
 /// A step by name.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceStep {
     /// Stable id.
     pub step_id: String,
@@ -71,10 +73,10 @@ pub struct EvidenceStep {
 }
 
 /// A record of evidence.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceView {
     pub evidence_id: String,
-    pub entity_kind: &'static str,
+    pub entity_kind: Cow<'static, str>,
     pub entity_id: String,
     pub path: Option<String>,
     pub checkpoints: Vec<Checkpoint>,
@@ -89,7 +91,7 @@ pub struct EvidenceView {
 }
 
 /// What a record holds, key for key as stored.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Bodies {
     /// Artifacts.
     pub items: Vec<Map<String, Value>>,
@@ -100,7 +102,7 @@ pub struct Bodies {
 }
 
 /// How much a record holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceCounts {
     /// Artifacts.
     pub items: usize,
@@ -111,7 +113,7 @@ pub struct EvidenceCounts {
 }
 
 /// Where a page of evidence is.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EvidencePagination {
     /// Cursor this page was asked with.
     pub cursor: Option<String>,
@@ -202,7 +204,7 @@ impl EvidenceView {
         };
         Self {
             evidence_id: record.id.to_string(),
-            entity_kind,
+            entity_kind: entity_kind.into(),
             entity_id,
             path,
             checkpoints: links(&record.checkpoints),

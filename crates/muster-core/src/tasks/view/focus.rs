@@ -1,12 +1,12 @@
 //! The part of a view that reports that showing something moved the focus there (TASKS-FOC-2).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::tasks::id::EntityId;
 
 /// The keys of a view that moved the focus; a view that did not has neither.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FocusRestored {
     /// Always true.
     pub focus_restored: bool,

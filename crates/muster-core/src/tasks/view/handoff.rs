@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, ViewLine,
@@ -32,7 +32,7 @@ const TASKS_PER_PAGE: u32 = 20;
 const OPEN: [TaskStatus; 2] = [TaskStatus::Todo, TaskStatus::Active];
 
 /// The handoff view.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffView {
     /// The workspace.
     pub workspace: String,
@@ -52,7 +52,7 @@ pub struct HandoffView {
 }
 
 /// Done, remaining, risks.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Handoff {
     /// What is finished.
     pub done: Vec<ViewLine>,

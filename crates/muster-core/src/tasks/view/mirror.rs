@@ -1,7 +1,7 @@
 //! A compact slice of a plan or task for other programs (view 4.8).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     ViewLine,
@@ -44,7 +44,7 @@ pub enum MirrorView {
 }
 
 /// A task and a page of its steps.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TaskMirror {
     /// The workspace.
     pub workspace: String,
@@ -59,7 +59,7 @@ pub struct TaskMirror {
 }
 
 /// A plan and a page of its tasks.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanMirror {
     /// The workspace.
     pub workspace: String,
@@ -78,7 +78,7 @@ pub struct PlanMirror {
 }
 
 /// What is mirrored.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorScope {
     /// Plan or task.
     pub kind: EntityKind,
@@ -90,7 +90,7 @@ pub struct MirrorScope {
 }
 
 /// A task in short.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorTask {
     pub id: String,
     pub title: String,
@@ -102,7 +102,7 @@ pub struct MirrorTask {
 }
 
 /// A plan in short.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorPlan {
     pub id: String,
     pub title: String,
@@ -113,7 +113,7 @@ pub struct MirrorPlan {
 }
 
 /// A step in short.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorStep {
     pub step_id: String,
     pub path: String,
@@ -131,7 +131,7 @@ pub struct MirrorStep {
 }
 
 /// A node in short.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorNode {
     pub node_id: String,
     pub path: String,
@@ -141,7 +141,7 @@ pub struct MirrorNode {
 }
 
 /// A task of a plan in short.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorRow {
     pub id: TaskId,
     pub title: WholeText,

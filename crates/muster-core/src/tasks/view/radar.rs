@@ -1,7 +1,7 @@
 //! One screen of state: now, why, verify, next, blockers (TASKS-VIEW, view 4.2).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     PlanSteps, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, ViewLine,
@@ -27,7 +27,7 @@ const BLOCKER_LINES_MAX: usize = 10;
 const NEXT_LINES_MAX: usize = 3;
 
 /// The radar view.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RadarView {
     /// The workspace.
     pub workspace: String,
@@ -49,7 +49,7 @@ pub struct RadarView {
 }
 
 /// Now, why, verify, next, blockers.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Radar {
     /// What this is and how far.
     pub now: ViewLine,

@@ -1,7 +1,7 @@
 //! Everything about one plan or task, strings complete (view 4.5).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
@@ -37,7 +37,7 @@ pub struct ResumeQuery {
 }
 
 /// The view.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ResumeView {
     /// The workspace.
     pub workspace: String,
@@ -65,7 +65,7 @@ pub struct ResumeView {
 }
 
 /// The steps of a task.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TaskWhole {
     /// Steps in path order, sub-plans included.
     pub steps: Vec<StepObject>,
@@ -76,7 +76,7 @@ pub struct TaskWhole {
 }
 
 /// The tasks of a plan.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanWhole {
     /// All tasks in numbers.
     pub rollup: Rollup,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{brief::TaskBrief, percent};
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 const ROLLUP_TASKS_MAX: u32 = 20;
 
 /// Sums over the tasks of a plan.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Rollup {
     /// All tasks.
     pub tasks_total: u64,
@@ -46,7 +46,7 @@ pub struct Rollup {
 }
 
 /// A task not done, in one row.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RollupTask {
     /// Its id.
     pub id: TaskId,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{ViewLine, radar};
@@ -31,7 +31,7 @@ pub struct Signals {
 }
 
 /// How many signals there are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SignalCounts {
     /// Blocker lines.
     pub blockers: u64,

@@ -1,7 +1,7 @@
 //! A step and a node of its sub-plan in full, as views that leave nothing out show them.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::tasks::{
     entity::{TaskStatus, Urgency},
@@ -9,7 +9,7 @@ use crate::tasks::{
 };
 
 /// A step with everything it holds.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StepObject {
     pub step_id: String,
     pub path: String,
@@ -47,7 +47,7 @@ pub struct StepObject {
 }
 
 /// Why a step was closed although its gate was open.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WaiverObject {
     /// Reason as given.
     pub reason: Option<String>,
@@ -60,7 +60,7 @@ pub struct WaiverObject {
 }
 
 /// A node of a sub-plan with everything it holds.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeObject {
     pub node_id: String,
     pub path: String,

@@ -2,7 +2,7 @@
 //! (TASKS-VIEW-2).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::rollup::next_task;
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 const REASON_CHARS_MAX: usize = 120;
 
 /// Steps in numbers, as every view of a plan or task shows them.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepsView {
     /// Of a task.
@@ -31,7 +31,7 @@ pub enum StepsView {
 }
 
 /// Counts over the steps of all tasks of a plan.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanSteps {
     /// All steps.
     pub total: u64,
@@ -44,7 +44,7 @@ pub struct PlanSteps {
 }
 
 /// The first open step of a plan's next task.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanFirstOpen {
     /// The task.
     pub task: TaskId,
@@ -72,7 +72,7 @@ impl PlanSteps {
 }
 
 /// Counts over all steps of a task.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StepsSummary {
     /// All steps.
     pub total: usize,
@@ -107,7 +107,7 @@ pub struct StepsSummary {
 }
 
 /// The first open step and its gate.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FirstOpen {
     pub step_id: String,
     pub path: String,

@@ -1,7 +1,7 @@
 //! The plan or task a view is about, in full (TASKS-VIEW-1).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::percent;
@@ -20,7 +20,7 @@ const TEXT_CHARS_MAX: usize = 1_000;
 const CONTRACT_DATA_CHARS_MAX: usize = 2_000;
 
 /// A plan or task with its computed fields.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TargetView {
     /// Its id.
     pub id: String,
@@ -61,17 +61,21 @@ pub struct TargetView {
     /// When it was changed last.
     pub updated_at_ms: i64,
     /// Fields left out because of their size.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub omitted: Vec<&'static str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<String>,
 }
 
 /// What only a plan has.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanPart {
     /// What it promises.
     pub contract: Option<String>,
     /// The promise, structured.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::json::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub contract_data: Option<Value>,
     /// Its points.
     pub checklist: Checklist,
@@ -80,7 +84,7 @@ pub struct PlanPart {
 }
 
 /// What only a task has.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TaskPart {
     /// Its plan.
     pub parent: String,
@@ -174,10 +178,10 @@ fn cut(value: &str) -> String {
     text::cut(value, TEXT_CHARS_MAX)
 }
 
-fn contract_data(stored: Option<&Map<String, Value>>) -> (Option<Value>, Vec<&'static str>) {
+fn contract_data(stored: Option<&Map<String, Value>>) -> (Option<Value>, Vec<String>) {
     let value = stored.map_or(Value::Null, |map| Value::Object(map.clone()));
     if budget::size(&value) > CONTRACT_DATA_CHARS_MAX {
-        return (None, vec!["contract_data"]);
+        return (None, vec!["contract_data".to_owned()]);
     }
     (Some(value), Vec::new())
 }

@@ -1,7 +1,7 @@
 //! The newest events of a plan or task, shown oldest first (TASKS-VIEW-5).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Documents, EventOrder, EventQuery, Slice, Unloaded,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A slice of events and how long it could be.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Timeline {
     /// Events at most.
     pub limit: u32,

@@ -1,7 +1,7 @@
 //! Plans and tasks as rows of a list.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     WholeText,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A plan in a list.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRow {
     pub id: String,
     pub qualified_id: String,
@@ -32,7 +32,7 @@ pub struct PlanRow {
 }
 
 /// Tasks of a plan in a list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlanTasksDone {
     /// All tasks.
     pub total: u64,
@@ -41,7 +41,7 @@ pub struct PlanTasksDone {
 }
 
 /// A task in a list.
-#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRow {
     pub id: TaskId,
     pub qualified_id: String,
