@@ -6,8 +6,8 @@ use std::fmt;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use muster_api::{ApiError, App, WorkspaceId, WorkspaceStatus};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 use crate::{
     config::Settings,
@@ -48,7 +48,7 @@ impl Look {
     /// Prints the results as they are, or as a person likes to read them.
     pub(crate) fn print(
         &self,
-        raw: &Value,
+        raw: &impl Serialize,
         render: impl FnOnce(Screen) -> anyhow::Result<String>,
     ) -> anyhow::Result<()> {
         if self.json {
@@ -96,22 +96,39 @@ impl OpenWorkspace {
         bail!("there is no workspace {}{}", self.workspace, among(&workspaces))
     }
 
-    /// Calls an operation in the workspace and answers its result.
-    pub(crate) fn ask(&self, operation: &str, mut arguments: Value) -> anyhow::Result<Value> {
-        arguments["workspace"] = Value::from(self.workspace.to_string());
-        let Value::Object(arguments) = arguments else {
-            unreachable!("arguments are an object");
-        };
-        let envelope = self.app.call(operation, arguments);
+    /// Calls an operation in the workspace and returns its result.
+    pub(crate) fn ask<O: OperationCall>(&self, call: &O) -> anyhow::Result<O::Response> {
+        let mut arguments = arguments(call);
+        arguments.insert("workspace".to_owned(), self.workspace.as_str().into());
+        let envelope = self.app.call(O::OPERATION, arguments);
         match envelope.error {
-            None => envelope.result.try_read().map_err(|error| too_deep(operation, &error)),
+            None => envelope.result.try_read().map_err(|error| unreadable(O::OPERATION, &error)),
             Some(error) => Err(refused(&error)),
         }
     }
 }
 
-/// An answer with a value that came into the store when its depth was not looked at yet.
-fn too_deep(operation: &str, error: &serde_json::Error) -> anyhow::Error {
+/// Arguments of an operation as a command takes them. The operation checks them: what is wrong with
+/// one has the same words on every surface.
+pub(crate) trait OperationCall: Serialize {
+    const OPERATION: &'static str;
+    type Response: DeserializeOwned;
+}
+
+/// The arguments that have a value.
+pub(crate) fn arguments(call: &impl Serialize) -> Map<String, Value> {
+    let Ok(Value::Object(mut arguments)) = serde_json::to_value(call) else {
+        unreachable!("arguments are an object");
+    };
+    arguments.retain(|_, value| !value.is_null());
+    arguments
+}
+
+fn unreadable(operation: &str, error: &serde_json::Error) -> anyhow::Error {
+    if error.is_data() {
+        return anyhow!("an answer has an unexpected shape: {error}");
+    }
+    // A value that came into the store when its depth was not looked at yet.
     anyhow!("the answer of {operation} nests too deep to be read: {error}")
 }
 

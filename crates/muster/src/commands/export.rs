@@ -7,18 +7,17 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
-use serde_json::{Value, json};
 
 use self::folder::{ExportFolder, Manifest};
 use crate::{
-    commands::tasks::whole,
+    commands::tasks::{
+        calls::{ContextCall, PAGE_ROWS},
+        whole,
+    },
     config::Settings,
     output,
     people::{InWorkspace, OpenWorkspace},
 };
-
-/// Rows of one page of plans and tasks.
-const PAGE_ROWS: u32 = 1_000;
 
 /// Write a workspace to a folder as readable files
 ///
@@ -68,19 +67,22 @@ pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCo
 /// Every plan and task there is.
 fn ids(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let mut ids = Vec::new();
-    for (list, other) in [("plans", "tasks_limit"), ("tasks", "plans_limit")] {
-        let mut arguments = json!({other: 0});
-        arguments[format!("{list}_limit")] = json!(PAGE_ROWS);
-        loop {
-            let mut page = desk.ask("tasks_context", arguments.clone())?;
-            let rows = page[list].as_array().into_iter().flatten();
-            ids.extend(rows.filter_map(|row| row["id"].as_str().map(str::to_owned)));
-            let cursor = page[format!("{list}_pagination")]["next_cursor"].take();
-            if cursor == Value::Null {
-                break;
-            }
-            arguments[format!("{list}_cursor")] = cursor;
+    let mut call = ContextCall { plans_limit: PAGE_ROWS, ..ContextCall::default() };
+    loop {
+        let page = desk.ask(&call)?;
+        ids.extend(page.plans.into_iter().map(|plan| plan.id));
+        call.plans_cursor = page.plans_pagination.next_cursor;
+        if call.plans_cursor.is_none() {
+            break;
         }
     }
-    Ok(ids)
+    let mut call = ContextCall { tasks_limit: PAGE_ROWS, ..ContextCall::default() };
+    loop {
+        let page = desk.ask(&call)?;
+        ids.extend(page.tasks.iter().map(|task| task.id.to_string()));
+        call.tasks_cursor = page.tasks_pagination.next_cursor;
+        if call.tasks_cursor.is_none() {
+            return Ok(ids);
+        }
+    }
 }

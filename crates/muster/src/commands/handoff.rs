@@ -3,13 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Deserialize;
-use serde_json::json;
+use muster_core::tasks::view::handoff::Handoff;
 
-use super::tasks::{RadarLines, RadarProgress, report_head, section, target};
+use super::tasks::{RadarProgress, calls::HandoffCall, report_head, section};
 use crate::{
     config::Settings,
-    people::{InWorkspace, Look, OpenWorkspace, read},
+    people::{InWorkspace, Look, OpenWorkspace},
     screen::{Screen, Tone},
 };
 
@@ -38,29 +37,18 @@ pub(crate) struct HandoffCommand {
     look: Look,
 }
 
-/// The three lists.
-#[derive(Deserialize)]
-struct Report {
-    done: Vec<String>,
-    remaining: Vec<String>,
-    risks: Vec<String>,
-}
-
 /// Prints the report.
 pub(crate) fn run(settings: &Settings, handoff: &HandoffCommand) -> anyhow::Result<ExitCode> {
     let desk = OpenWorkspace::open(settings, &handoff.place)?;
-    let mut arguments = target(handoff.id.as_deref());
-    arguments["limit"] = json!(handoff.limit);
-    let raw = desk.ask("tasks_handoff", arguments)?;
-    handoff.look.print(&raw, |screen| {
-        let head =
-            report_head(screen, &read::<RadarLines>(&raw["radar"])?, RadarProgress::of(&raw));
-        Ok(head + &lists(screen, &read(&raw["handoff"])?))
+    let view = desk.ask(&HandoffCall { target: handoff.id.as_deref(), limit: handoff.limit })?;
+    handoff.look.print(&view, |screen| {
+        let progress = RadarProgress::of(&view.steps, view.rollup.as_ref());
+        Ok(report_head(screen, &view.radar, progress) + &lists(screen, &view.handoff))
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn lists(screen: Screen, report: &Report) -> String {
+fn lists(screen: Screen, report: &Handoff) -> String {
     section(screen, Tone::Good, "Done", "✔", &report.done)
         + &section(screen, Tone::Active, "Remaining", "○", &report.remaining)
         + &section(screen, Tone::Bad, "Risks", "!", &report.risks)

@@ -1,15 +1,13 @@
 //! `muster tasks`: plans, tasks and steps for people.
 
+pub(crate) mod calls;
 mod list;
 mod radar;
-mod rows;
 mod show;
-mod step;
+pub(crate) mod step;
 
-pub(crate) use radar::{RadarLines, RadarProgress, report_head, section, target};
-pub(crate) use rows::{CliTaskRow, EvidenceRow};
-pub(crate) use show::{resumed, whole};
-pub(crate) use step::StepRow;
+pub(crate) use radar::{RadarProgress, report_head, section};
+pub(crate) use show::{WholeEntity, evidence_line, receipts, resumed, whole};
 
 use std::process::ExitCode;
 

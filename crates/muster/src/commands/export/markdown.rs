@@ -2,113 +2,99 @@
 
 use std::fmt::Write as _;
 
-use muster_api::Timestamp;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use muster_core::{
+    Timestamp,
+    tasks::{
+        entity::{Checklist, TaskStatus},
+        view::{TargetView, context::TaskRow, evidence::EvidenceView, step_object::StepObject},
+    },
+};
+use serde::Serialize;
 
 use crate::{
-    commands::tasks::{CliTaskRow, EvidenceRow, StepRow},
-    people::read,
+    commands::tasks::{
+        WholeEntity, evidence_line, receipts,
+        step::{StepState, troubles},
+    },
     screen::Screen,
 };
 
-/// Facts of the front matter, in this order; those without a value are left out.
-const FACTS: [&str; 14] = [
-    "id",
-    "kind",
-    "title",
-    "status",
-    "revision",
-    "progress",
-    "parent",
-    "priority",
-    "tags",
-    "depends_on",
-    "domain",
-    "phase",
-    "component",
-    "assignee",
-];
-
-/// The texts of a plan or task.
-#[derive(Deserialize)]
-struct Texts {
-    id: String,
-    title: String,
-    description: Option<String>,
-    context: Option<String>,
-    contract: Option<String>,
-    contract_data: Option<Value>,
-    checklist: Option<Checklist>,
-    created_at_ms: Timestamp,
-    updated_at_ms: Timestamp,
-}
-
-/// A plan's checklist.
-#[derive(Deserialize)]
-struct Checklist {
-    doc: Option<String>,
-    current: usize,
-    steps: Vec<String>,
-}
-
 /// The page of a whole plan or task.
-pub(super) fn page(whole: &Value) -> anyhow::Result<String> {
-    let texts: Texts = read(&whole["target"])?;
-    let mut page = front_matter(&whole["target"], &texts)?;
-    writeln!(page, "# {} {}", texts.id, texts.title)?;
+pub(super) fn page(whole: &WholeEntity) -> anyhow::Result<String> {
+    let target = &whole.resume.target;
+    let plan = target.plan.as_ref();
+    let mut page = front_matter(target)?;
+    writeln!(page, "# {} {}", target.id, target.title)?;
     let sections = [
-        ("Contract", texts.contract),
-        ("Description", texts.description),
-        ("Context", texts.context),
+        ("Contract", plan.and_then(|plan| plan.contract.as_ref())),
+        ("Description", target.description.as_ref()),
+        ("Context", target.context.as_ref()),
     ];
     for (heading, text) in sections {
         if let Some(text) = text {
             write!(page, "\n## {heading}\n\n{}\n", text.trim_end())?;
         }
     }
-    if let Some(agreed) = texts.contract_data {
-        let agreed = serde_json::to_string_pretty(&agreed)?;
+    let agreed = plan.and_then(|plan| plan.contract_data.as_ref());
+    if let Some(agreed) = agreed.filter(|agreed| !agreed.is_null()) {
+        let agreed = serde_json::to_string_pretty(agreed)?;
         write!(page, "\n## Contract terms\n\n```json\n{agreed}\n```\n")?;
     }
-    page += &checklist(texts.checklist.as_ref())?;
-    let steps: Vec<StepRow> = whole.get("steps").map(read).transpose()?.unwrap_or_default();
-    page += &step_list(&steps)?;
-    let tasks: Vec<CliTaskRow> = whole.get("tasks").map(read).transpose()?.unwrap_or_default();
-    page += &task_list(&tasks)?;
-    page += &evidence_list(&read::<Vec<EvidenceRow>>(&whole["evidence"])?)?;
+    if let Some(plan) = plan {
+        page += &checklist(&plan.checklist)?;
+    }
+    if let Some(task) = &whole.resume.of_task {
+        page += &step_list(&task.steps)?;
+    }
+    if let Some(plan) = &whole.resume.of_plan {
+        page += &task_list(&plan.tasks)?;
+    }
+    page += &evidence_list(&whole.evidence)?;
     Ok(page)
 }
 
-/// Values as JSON, which YAML reads as they are.
-fn front_matter(target: &Value, texts: &Texts) -> anyhow::Result<String> {
-    let mut text = "---\n".to_owned();
-    for name in FACTS {
-        let value = &target[name];
-        let empty = value.is_null() || value == &json!([]);
-        if !empty {
-            writeln!(text, "{name}: {value}")?;
-        }
-    }
-    let created = texts.created_at_ms.rfc3339();
-    let updated = texts.updated_at_ms.rfc3339();
-    write!(text, "created: {created}\nupdated: {updated}\n---\n\n")?;
-    Ok(text)
+fn front_matter(target: &TargetView) -> anyhow::Result<String> {
+    let task = target.task.as_ref();
+    let created = Timestamp(target.created_at_ms).rfc3339();
+    let updated = Timestamp(target.updated_at_ms).rfc3339();
+    Ok("---\n".to_owned()
+        + &fact("id", &target.id)?
+        + &fact("kind", &target.kind)?
+        + &fact("title", &target.title)?
+        + &fact("status", &target.status)?
+        + &fact("revision", &target.revision)?
+        + &fact("progress", &target.progress)?
+        + &fact("parent", &task.map(|task| &task.parent))?
+        + &fact("priority", &target.priority)?
+        + &fact("tags", &target.tags)?
+        + &fact("depends_on", &target.depends_on)?
+        + &fact("domain", &task.map(|task| &task.domain))?
+        + &fact("phase", &task.map(|task| &task.phase))?
+        + &fact("component", &task.map(|task| &task.component))?
+        + &fact("assignee", &task.map(|task| &task.assignee))?
+        + &format!("created: {created}\nupdated: {updated}\n---\n\n"))
+}
+
+/// A value as JSON, which YAML reads as it is; nothing when there is none.
+fn fact(name: &str, value: &impl Serialize) -> serde_json::Result<String> {
+    Ok(match serde_json::to_string(value)?.as_str() {
+        "null" | "[]" => String::new(),
+        value => format!("{name}: {value}\n"),
+    })
 }
 
 fn tick(done: bool) -> &'static str {
     if done { "[x]" } else { "[ ]" }
 }
 
-fn checklist(checklist: Option<&Checklist>) -> anyhow::Result<String> {
+fn checklist(Checklist { doc, current, steps }: &Checklist) -> anyhow::Result<String> {
     let mut text = String::new();
-    let Some(Checklist { doc, current, steps }) = checklist else { return Ok(text) };
     if steps.is_empty() && doc.is_none() {
         return Ok(text);
     }
     write!(text, "\n## Checklist\n\n")?;
     for (at, step) in steps.iter().enumerate() {
-        writeln!(text, "- {} {step}", tick(at < *current))?;
+        writeln!(text, "- {} {step}", tick(at < *current as usize))?;
     }
     if let Some(doc) = doc {
         write!(text, "\n{}\n", doc.trim_end())?;
@@ -116,21 +102,23 @@ fn checklist(checklist: Option<&Checklist>) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn step_list(steps: &[StepRow]) -> anyhow::Result<String> {
+fn step_list(steps: &[StepObject]) -> anyhow::Result<String> {
     let mut text = String::new();
     if !steps.is_empty() {
         write!(text, "\n## Steps\n\n")?;
     }
     for step in steps {
-        let indent = "  ".repeat(step.depth());
+        let state = StepState::from(step);
+        let indent = "  ".repeat(state.depth());
         writeln!(text, "{indent}- {} `{}` {}", tick(step.completed), step.path, step.title)?;
-        let mut facts = vec![step.marks(Screen::PLAIN)];
+        let mut facts = vec![state.marks(Screen::PLAIN)];
         facts.extend(step.success_criteria.iter().map(|item| format!("criterion: {item}")));
         facts.extend(step.tests.iter().map(|item| format!("test: {item}")));
         facts.extend(step.blockers.iter().map(|item| format!("blocker: {item}")));
-        facts.extend(step.troubles());
-        let nodes = step.nodes.iter();
-        facts.extend(nodes.map(|node| format!("{} `{}` {}", node.status, node.path, node.title)));
+        facts.extend(troubles(step));
+        for node in &step.nodes {
+            facts.push(format!("{} `{}` {}", node.status.name(), node.path, node.title));
+        }
         if step.notes_count > 0 {
             facts.push(format!("notes: {}", step.notes_count));
         }
@@ -141,28 +129,28 @@ fn step_list(steps: &[StepRow]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn task_list(tasks: &[CliTaskRow]) -> anyhow::Result<String> {
+fn task_list(tasks: &[TaskRow]) -> anyhow::Result<String> {
     let mut text = String::new();
     if !tasks.is_empty() {
         write!(text, "\n## Tasks\n\n")?;
     }
     for task in tasks {
-        let CliTaskRow { id, title, status, steps_count, steps_open, .. } = task;
+        let TaskRow { id, title, status, steps_count, steps_open, .. } = task;
         let closed = steps_count - steps_open;
-        let mark = tick(status == "DONE");
+        let mark = tick(*status == TaskStatus::Done);
         writeln!(text, "- {mark} [{id}](../tasks/{id}.md) {title} ({closed}/{steps_count})")?;
     }
     Ok(text)
 }
 
-fn evidence_list(evidence: &[EvidenceRow]) -> anyhow::Result<String> {
+fn evidence_list(evidence: &[EvidenceView]) -> anyhow::Result<String> {
     let mut text = String::new();
     if !evidence.is_empty() {
         write!(text, "\n## Evidence\n\n")?;
     }
     for one in evidence {
-        writeln!(text, "- {}", one.line())?;
-        for receipt in one.checks.iter().chain(&one.attachments) {
+        writeln!(text, "- {}", evidence_line(one))?;
+        for receipt in receipts(one) {
             writeln!(text, "  - {}", receipt.replace('\n', " "))?;
         }
     }

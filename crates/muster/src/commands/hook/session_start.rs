@@ -2,13 +2,20 @@
 
 use std::process::ExitCode;
 
-use muster_core::text;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use muster_core::{
+    Json,
+    tasks::{
+        entity::TaskStatus,
+        view::capsule::{Capsule, LastEvent, NextAction},
+    },
+    text,
+};
+use serde_json::json;
 
 use crate::{
+    commands::tasks::calls::{ContextCall, FocusCall, SnapshotCall},
     output,
-    people::{OpenWorkspace, read},
+    people::OpenWorkspace,
     screen::cut,
 };
 
@@ -19,59 +26,6 @@ const TITLE_CHARS_MAX: usize = 120;
 /// Open tasks named when none is focused.
 const TASKS_NAMED_MAX: u32 = 5;
 
-/// What is read of a capsule.
-#[derive(Deserialize)]
-struct Capsule {
-    target: Target,
-    radar: Radar,
-    handoff: Handoff,
-    action: Option<Action>,
-    last_event: Option<LastEvent>,
-}
-
-/// The plan or task.
-#[derive(Deserialize)]
-struct Target {
-    id: String,
-    revision: u64,
-}
-
-/// Where it stands.
-#[derive(Deserialize)]
-struct Radar {
-    now: String,
-    why: String,
-    verify: Vec<String>,
-    next: Vec<String>,
-    blockers: Vec<String>,
-}
-
-/// What was done, what is left, what can go wrong.
-#[derive(Deserialize)]
-struct Handoff {
-    done: Vec<String>,
-    remaining: Vec<String>,
-    risks: Vec<String>,
-}
-
-/// The next call.
-#[derive(Deserialize)]
-struct Action {
-    tool: String,
-    purpose: String,
-    args: Option<Value>,
-    args_hint: Option<Value>,
-}
-
-/// What happened last.
-#[derive(Deserialize)]
-struct LastEvent {
-    ts: String,
-    #[serde(rename = "type")]
-    kind: String,
-    path: Option<String>,
-}
-
 /// Prints the capsule.
 pub(super) fn run(desk: &OpenWorkspace) -> anyhow::Result<ExitCode> {
     output::print(&fit(&lines(desk)?))?;
@@ -79,12 +33,10 @@ pub(super) fn run(desk: &OpenWorkspace) -> anyhow::Result<ExitCode> {
 }
 
 fn lines(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
-    let focus = desk.ask("tasks_focus_get", json!({}))?;
-    if focus["focus"].is_null() {
+    if desk.ask(&FocusCall {})?.focus.is_none() {
         return without_focus(desk);
     }
-    let snapshot = desk.ask("tasks_snapshot", json!({"read_only": true}))?;
-    let capsule: Capsule = read(&snapshot["capsule"])?;
+    let capsule = desk.ask(&SnapshotCall { read_only: true })?.capsule;
     let mut lines = in_order(desk, &capsule);
     if capsule.radar.next.is_empty() {
         // What is finished is no place to go on from: right behind it, where else there is work.
@@ -96,13 +48,13 @@ fn lines(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
 
 /// The vital lines first: what task, what next, how to close it.
 fn in_order(desk: &OpenWorkspace, capsule: &Capsule) -> Vec<String> {
-    let Capsule { target, radar, handoff, action, last_event } = capsule;
+    let Capsule { target, radar, handoff, action, last_event, .. } = capsule;
     let workspace = desk.workspace();
     let mut lines = vec![
         format!("Muster, workspace {workspace}. {}", radar.now),
         format!("Next: {}", radar.next.first().map_or("nothing is left to do", String::as_str)),
     ];
-    lines.extend(action.as_ref().map(Action::line));
+    lines.extend(action.as_ref().map(action_line));
     lines.extend(radar.blockers.iter().map(|line| format!("In the way: {line}")));
     lines.extend(radar.next.iter().skip(1).map(|line| format!("Then: {line}")));
     lines.extend(radar.verify.iter().map(|line| format!("To verify: {line}")));
@@ -113,7 +65,7 @@ fn in_order(desk: &OpenWorkspace, capsule: &Capsule) -> Vec<String> {
     lines.extend(handoff.done.iter().map(|line| format!("Done: {line}")));
     let known = |risk: &&String| !radar.blockers.contains(risk) && !radar.verify.contains(risk);
     lines.extend(handoff.risks.iter().filter(known).map(|line| format!("Risk: {line}")));
-    if let Some(LastEvent { ts, kind, path }) = last_event {
+    if let Some(LastEvent { ts, kind, path, .. }) = last_event {
         lines.push(format!("Last: {kind} {} at {ts}", path.as_deref().unwrap_or(&target.id)));
     }
     lines.push(format!(
@@ -124,23 +76,23 @@ fn in_order(desk: &OpenWorkspace, capsule: &Capsule) -> Vec<String> {
     lines
 }
 
-impl Action {
-    fn line(&self) -> String {
-        let arguments = self.args.as_ref().or(self.args_hint.as_ref()).unwrap_or(&Value::Null);
-        format!("To {}: {} {arguments}", self.purpose, self.tool)
-    }
+fn action_line(action: &NextAction) -> String {
+    let arguments = Json::of(&action.args.as_ref().or(action.args_hint.as_ref()));
+    format!("To {}: {} {arguments}", action.purpose, action.tool)
 }
 
 /// Tasks that could be worked on, those under way first.
 fn open_tasks(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
-    for status in ["ACTIVE", "TODO"] {
-        let arguments = json!({"status": status, "plans_limit": 0, "tasks_limit": TASKS_NAMED_MAX});
-        let context = desk.ask("tasks_context", arguments)?;
-        for task in context["tasks"].as_array().into_iter().flatten() {
-            let word = |name: &str| task[name].as_str().unwrap_or_default().to_owned();
-            let title = cut(&word("title"), TITLE_CHARS_MAX);
-            lines.push(format!("{} ({status}): {title}", word("id")));
+    for status in [TaskStatus::Active, TaskStatus::Todo] {
+        let call = ContextCall {
+            status: Some(status),
+            tasks_limit: TASKS_NAMED_MAX,
+            ..ContextCall::default()
+        };
+        for task in desk.ask(&call)?.tasks {
+            let title = cut(&task.title, TITLE_CHARS_MAX);
+            lines.push(format!("{} ({}): {title}", task.id, status.name()));
         }
     }
     lines.truncate(TASKS_NAMED_MAX as usize);

@@ -2,15 +2,21 @@
 
 use std::{fmt::Write as _, process::ExitCode};
 
-use muster_core::text;
+use muster_core::{
+    tasks::{
+        id::{EntityId, TaskId},
+        view::step_object::StepObject,
+    },
+    text,
+};
 use serde_json::json;
 
 use super::input::HookInput;
 use crate::{
     USAGE,
-    commands::tasks::{StepRow, resumed},
+    commands::tasks::{calls::FocusCall, resumed, step::StepState},
     output,
-    people::{OpenWorkspace, read},
+    people::OpenWorkspace,
 };
 
 /// Steps named in the reason.
@@ -18,13 +24,15 @@ const STEPS_NAMED_MAX: usize = 5;
 
 /// Says whether the agent may stop.
 pub(super) fn run(desk: &OpenWorkspace, said: &HookInput) -> anyhow::Result<ExitCode> {
-    let focus = desk.ask("tasks_focus_get", json!({}))?;
-    let Some(task) = focus["focus"].as_str().filter(|id| id.starts_with("TASK-")) else {
+    let Some(EntityId::Task(task)) = desk.ask(&FocusCall {})?.focus else {
         return Ok(ExitCode::SUCCESS);
     };
-    let steps: Vec<StepRow> = read(&resumed(desk, Some(task))?["steps"])?;
-    let begun: Vec<&StepRow> =
-        steps.iter().filter(|step| step.in_progress() && !step.missing().is_empty()).collect();
+    let steps = resumed(desk, Some(&task.to_string()))?.of_task.map(|task| task.steps);
+    let is_begun = |step: &&StepObject| {
+        let state = StepState::from(*step);
+        state.in_progress() && !state.missing().is_empty()
+    };
+    let begun: Vec<&StepObject> = steps.iter().flatten().filter(is_begun).collect();
     if begun.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -34,10 +42,10 @@ pub(super) fn run(desk: &OpenWorkspace, said: &HookInput) -> anyhow::Result<Exit
     Ok(if said.stop_hook_active { ExitCode::SUCCESS } else { ExitCode::from(USAGE) })
 }
 
-fn reason(desk: &OpenWorkspace, task: &str, begun: &[&StepRow]) -> anyhow::Result<String> {
+fn reason(desk: &OpenWorkspace, task: TaskId, begun: &[&StepObject]) -> anyhow::Result<String> {
     let mut text = format!("{task} has begun work that has not passed its gate:\n");
     for step in begun.iter().take(STEPS_NAMED_MAX) {
-        let missing = step.missing().join(", ");
+        let missing = StepState::from(*step).missing().join(", ");
         write!(text, "- {} {} needs {missing}", step.path, in_one_line(&step.title))?;
         if step.blocked {
             let reason = step.block_reason.as_deref().unwrap_or("no reason given");

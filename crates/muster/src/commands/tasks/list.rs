@@ -1,21 +1,31 @@
 //! The tree of plans and tasks, and of steps when they are asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+};
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use muster_core::tasks::{
+    entity::{TaskStatus, Urgency},
+    id::{EntityId, TaskId},
+    view::{
+        context::{ContextView, Pagination, PlanRow, TaskRow},
+        mirror::MirrorStep,
+    },
+};
+use serde::Serialize;
 
 use super::{
-    rows::{CliPlanRow, CliTaskRow, Context},
-    step::{self, StepRow},
+    calls::{ContextCall, FocusCall, PAGE_ROWS},
+    show::joined,
+    step,
 };
 use crate::{
-    people::{Look, OpenWorkspace, read},
+    people::{Look, OpenWorkspace},
     screen::{Screen, Tone, cut, fill},
 };
 
-/// Rows of one page of `tasks_context`.
-const PAGE_ROWS: u32 = 1_000;
 /// Columns of the bar, the percentage and the count at a line's end.
 const GAUGE_COLUMNS: usize = 24;
 
@@ -52,69 +62,75 @@ pub(super) struct Filters {
 
 /// Prints the tree.
 pub(super) fn run(desk: &OpenWorkspace, look: &Look, filters: &Filters) -> anyhow::Result<()> {
-    let mut raw = gather(desk, filters)?;
-    if filters.steps {
-        raw["steps"] = steps(desk, &raw)?;
-    }
-    look.print(&raw, |screen| Ok(Tree::of(desk, &raw, screen, filters)?.render()))
+    let context = gather(desk, filters)?;
+    let steps = filters.steps.then(|| steps(desk, &context.tasks)).transpose()?;
+    let listed = Listed { context, steps };
+    look.print(&listed, |screen| Ok(Tree::of(desk, screen, filters, listed.clone())?.render()))
+}
+
+type StepsByTask = BTreeMap<TaskId, Vec<MirrorStep>>;
+
+/// Everything that was found.
+#[derive(Clone, Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    context: ContextView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<StepsByTask>,
 }
 
 impl Filters {
-    fn arguments(&self) -> Map<String, Value> {
-        let given = [
-            ("plan", self.plan.as_ref().map(|plan| json!(plan))),
-            ("status", self.status.as_ref().map(|status| json!(status.to_uppercase()))),
-            ("tags", (!self.tag.is_empty()).then(|| json!(self.tag))),
-            ("query", self.query.as_ref().map(|query| json!(query))),
-        ];
-        let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        given.collect()
+    fn call(&self) -> ContextCall<'_> {
+        let named = |word: &String| {
+            TaskStatus::ALL.into_iter().find(|status| word.eq_ignore_ascii_case(status.name()))
+        };
+        ContextCall {
+            plan: self.plan.as_deref(),
+            status: self.status.as_ref().and_then(named),
+            tags: (!self.tag.is_empty()).then_some(&self.tag),
+            query: self.query.as_deref(),
+            plans_limit: PAGE_ROWS,
+            tasks_limit: self.limit.min(PAGE_ROWS),
+            ..ContextCall::default()
+        }
     }
 
     fn any(&self) -> bool {
-        !self.arguments().is_empty()
+        let texts = self.plan.is_some() || self.query.is_some();
+        texts || self.status.is_some() || !self.tag.is_empty()
     }
 }
 
 /// The first page, with the rows of the further ones added until the limit is reached.
-fn gather(desk: &OpenWorkspace, filters: &Filters) -> anyhow::Result<Value> {
-    let mut arguments = filters.arguments();
-    arguments.insert("plans_limit".to_owned(), json!(PAGE_ROWS));
-    arguments.insert("tasks_limit".to_owned(), json!(filters.limit.min(PAGE_ROWS)));
-    let mut whole = desk.ask("tasks_context", Value::Object(arguments.clone()))?;
-    for list in ["plans", "tasks"] {
-        let pagination = format!("{list}_pagination");
-        let most = if list == "tasks" { filters.limit as usize } else { usize::MAX };
-        let other = if list == "tasks" { "plans_limit" } else { "tasks_limit" };
-        loop {
-            let shown = whole[list].as_array().map_or(0, Vec::len);
-            let cursor = whole[&pagination]["next_cursor"].clone();
-            if cursor.is_null() || shown >= most {
-                break;
-            }
-            let room = u32::try_from(most - shown).unwrap_or(PAGE_ROWS).min(PAGE_ROWS);
-            let mut further = arguments.clone();
-            further.insert(format!("{list}_cursor"), cursor);
-            further.insert(format!("{list}_limit"), json!(room));
-            further.insert(other.to_owned(), json!(0));
-            let mut page = desk.ask("tasks_context", Value::Object(further))?;
-            let rows = page[list].as_array_mut().map(std::mem::take).unwrap_or_default();
-            if let Some(known) = whole[list].as_array_mut() {
-                known.extend(rows);
-                let count = known.len();
-                whole[&pagination] = page[&pagination].take();
-                whole[&pagination]["count"] = json!(count);
-            }
-        }
+fn gather(desk: &OpenWorkspace, filters: &Filters) -> anyhow::Result<ContextView> {
+    let mut whole = desk.ask(&filters.call())?;
+    while let Some(cursor) = whole.plans_pagination.next_cursor {
+        let plans_cursor = Some(cursor);
+        let page = desk.ask(&ContextCall { plans_cursor, tasks_limit: 0, ..filters.call() })?;
+        whole.plans.extend(page.plans);
+        let count = whole.plans.len();
+        whole.plans_pagination = Pagination { count, ..page.plans_pagination };
+    }
+    while let Some(cursor) = whole.tasks_pagination.next_cursor.clone()
+        && whole.tasks.len() < filters.limit as usize
+    {
+        let room = filters.limit as usize - whole.tasks.len();
+        let page = desk.ask(&ContextCall {
+            tasks_cursor: Some(cursor),
+            plans_limit: 0,
+            tasks_limit: u32::try_from(room).unwrap_or(PAGE_ROWS).min(PAGE_ROWS),
+            ..filters.call()
+        })?;
+        whole.tasks.extend(page.tasks);
+        let count = whole.tasks.len();
+        whole.tasks_pagination = Pagination { count, ..page.tasks_pagination };
     }
     Ok(whole)
 }
 
 /// The steps of every task shown, by its id.
-fn steps(desk: &OpenWorkspace, raw: &Value) -> anyhow::Result<Value> {
-    let ids = raw["tasks"].as_array().into_iter().flatten().filter_map(|task| task["id"].as_str());
-    let steps = ids.map(|id| Ok((id.to_owned(), step::mirrored(desk, id)?)));
-    Ok(Value::Object(steps.collect::<anyhow::Result<_>>()?))
+fn steps(desk: &OpenWorkspace, tasks: &[TaskRow]) -> anyhow::Result<StepsByTask> {
+    tasks.iter().map(|task| Ok((task.id, step::mirrored(desk, task.id)?))).collect()
 }
 
 /// Everything that the tree shows.
@@ -122,24 +138,23 @@ struct Tree<'a> {
     desk: &'a OpenWorkspace,
     screen: Screen,
     filters: &'a Filters,
-    context: Context,
-    steps: BTreeMap<String, Vec<StepRow>>,
-    focus: Option<String>,
+    context: ContextView,
+    steps: StepsByTask,
+    focus: Option<EntityId>,
     text: String,
 }
 
 impl<'a> Tree<'a> {
     fn of(
         desk: &'a OpenWorkspace,
-        raw: &Value,
         screen: Screen,
         filters: &'a Filters,
+        listed: Listed,
     ) -> anyhow::Result<Self> {
-        let mut context: Context = read(raw)?;
+        let mut context = listed.context;
         add_missing_plans(desk, &mut context)?;
-        let focus = desk.ask("tasks_focus_get", json!({}))?;
-        let focus = focus["focus"].as_str().map(str::to_owned);
-        let steps = read(&raw["steps"]).unwrap_or_default();
+        let focus = desk.ask(&FocusCall {})?.focus;
+        let steps = listed.steps.unwrap_or_default();
         Ok(Self { desk, screen, filters, context, steps, focus, text: String::new() })
     }
 
@@ -150,8 +165,8 @@ impl<'a> Tree<'a> {
         for plan in &plans {
             self.text.push('\n');
             self.plan(plan);
-            let own: Vec<&CliTaskRow> =
-                tasks.iter().filter(|task| task.parent == plan.id).collect();
+            let own: Vec<&TaskRow> =
+                tasks.iter().filter(|task| task.parent.to_string() == plan.id).collect();
             for (at, task) in own.iter().enumerate() {
                 self.task(task, at + 1 == own.len());
             }
@@ -166,7 +181,7 @@ impl<'a> Tree<'a> {
     }
 
     fn heading(&mut self) {
-        let Context { counts, by_status, .. } = &self.context;
+        let ContextView { counts, by_status, .. } = &self.context;
         let name = self.screen.paint(Tone::Strong, self.desk.workspace().as_str());
         let matching = if self.filters.any() { " match" } else { "" };
         let line = format!(
@@ -180,13 +195,13 @@ impl<'a> Tree<'a> {
         self.line(&line);
     }
 
-    fn plan(&mut self, plan: &CliPlanRow) {
+    fn plan(&mut self, plan: &PlanRow) {
         let done = plan.tasks;
         let percent = (done.done * 100).checked_div(done.total).unwrap_or(0);
         let gauge = self.gauge(percent, done.done, done.total);
-        let line = self.entry("", (&plan.status, &plan.id, &plan.title), &gauge);
+        let line = self.entry("", plan.status, (&plan.id, &plan.title), &gauge);
         self.line(&line);
-        let mut remarks = self.remarks(&plan.priority, &plan.tags, &plan.waiting_on);
+        let mut remarks = self.remarks(plan.priority, &plan.tags, &plan.waiting_on);
         if plan.plan_progress != "0/0" {
             let checklist = format!("checklist {}", plan.plan_progress);
             remarks.insert(0, self.screen.paint(Tone::Faint, &checklist));
@@ -195,11 +210,12 @@ impl<'a> Tree<'a> {
         self.remark_line(&format!("{bar} "), &remarks);
     }
 
-    fn task(&mut self, task: &CliTaskRow, last: bool) {
+    fn task(&mut self, task: &TaskRow, last: bool) {
         let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
         let closed = task.steps_count - task.steps_open;
         let gauge = self.gauge(task.progress, closed, task.steps_count);
-        let line = self.entry(branch, (&task.status, &task.id, &task.title), &gauge);
+        let id = task.id.to_string();
+        let line = self.entry(branch, task.status, (&id, &task.title), &gauge);
         self.line(&line);
         let mut remarks = Vec::new();
         if task.blocked > 0 {
@@ -210,7 +226,7 @@ impl<'a> Tree<'a> {
             let forced = format!("⚑ {} forced", task.forced);
             remarks.push(self.screen.paint(Tone::Warning, &forced));
         }
-        remarks.extend(self.remarks(&task.priority, &task.tags, &task.waiting_on));
+        remarks.extend(self.remarks(task.priority, &task.tags, &task.waiting_on));
         remarks.extend(task.assignee.as_ref().map(|name| format!("@{name}")));
         self.remark_line(&format!("{below}  "), &remarks);
         let steps = self.steps.remove(&task.id).unwrap_or_default();
@@ -220,15 +236,22 @@ impl<'a> Tree<'a> {
     }
 
     /// Glyph of the status, id and title on the left, progress on the right.
-    fn entry(&self, branch: &str, (status, id, title): (&str, &str, &str), gauge: &str) -> String {
+    fn entry(
+        &self,
+        branch: &str,
+        status: TaskStatus,
+        (id, title): (&str, &str),
+        gauge: &str,
+    ) -> String {
         let (glyph, tone) = step::status_glyph(status);
-        let here = if self.focus.as_deref() == Some(id) { " ◀" } else { "" };
+        let is_here = self.focus.is_some_and(|focus| focus.to_string() == id);
+        let here = if is_here { " ◀" } else { "" };
         let taken = branch.chars().count() + 2 + id.len() + 1 + GAUGE_COLUMNS + 1;
         let room = self.screen.columns().saturating_sub(taken).max(10);
         let title = fill(&(cut(title, room - here.chars().count()) + here), room);
         let title = match status {
-            "DONE" => self.screen.paint(Tone::Faint, &title),
-            _ => title,
+            TaskStatus::Done => self.screen.paint(Tone::Faint, &title),
+            TaskStatus::Todo | TaskStatus::Active => title,
         };
         let branch = self.screen.paint(Tone::Faint, branch);
         let id = self.screen.paint(Tone::Strong, id);
@@ -242,14 +265,19 @@ impl<'a> Tree<'a> {
         format!("{} {percent:>3} % {:>7}", self.screen.bar(percent), format!("{done}/{total}"))
     }
 
-    fn remarks(&self, priority: &str, tags: &[String], waiting_on: &[String]) -> Vec<String> {
+    fn remarks<T: Display>(
+        &self,
+        priority: Urgency,
+        tags: &[T],
+        waiting_on: &[EntityId],
+    ) -> Vec<String> {
         let mut remarks = Vec::new();
         if !waiting_on.is_empty() {
-            let waits = format!("⧗ waits for {}", waiting_on.join(", "));
+            let waits = format!("⧗ waits for {}", joined(waiting_on));
             remarks.push(self.screen.paint(Tone::Warning, &waits));
         }
-        if priority != "MEDIUM" {
-            remarks.push(priority.to_lowercase() + " priority");
+        if priority != Urgency::Medium {
+            remarks.push(format!("{} priority", priority.word()));
         }
         let tags: Vec<String> = tags.iter().map(|tag| format!("#{tag}")).collect();
         remarks.extend((!tags.is_empty()).then(|| self.screen.paint(Tone::Faint, &tags.join(" "))));
@@ -276,13 +304,14 @@ impl<'a> Tree<'a> {
 }
 
 /// Tasks can match without their plan: fetch the plans that the tree needs.
-fn add_missing_plans(desk: &OpenWorkspace, context: &mut Context) -> anyhow::Result<()> {
-    let known: BTreeSet<&str> = context.plans.iter().map(|plan| plan.id.as_str()).collect();
-    let parents: BTreeSet<&str> = context.tasks.iter().map(|task| task.parent.as_str()).collect();
-    let missing: Vec<String> = parents.difference(&known).map(|id| (*id).to_owned()).collect();
-    for id in missing {
-        let raw = desk.ask("tasks_context", json!({"plan": id, "tasks_limit": 0}))?;
-        context.plans.extend(read::<Context>(&raw)?.plans);
+fn add_missing_plans(desk: &OpenWorkspace, context: &mut ContextView) -> anyhow::Result<()> {
+    let parents: BTreeSet<String> =
+        context.tasks.iter().map(|task| task.parent.to_string()).collect();
+    for id in parents {
+        if context.plans.iter().all(|plan| plan.id != id) {
+            let call = ContextCall { plan: Some(&id), plans_limit: 1, ..ContextCall::default() };
+            context.plans.extend(desk.ask(&call)?.plans);
+        }
     }
     context.plans.sort_by_key(|plan| number(&plan.id));
     Ok(())

@@ -1,13 +1,16 @@
 //! One screen about a plan or task: now, why, verify, next, blockers.
 
 use clap::Args;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use muster_core::tasks::view::{Rollup, StepsSummary, StepsView, radar::Radar};
 
+use super::calls::RadarCall;
 use crate::{
-    people::{Look, OpenWorkspace, read},
+    people::{Look, OpenWorkspace},
     screen::{Screen, Tone},
 };
+
+/// What is counted of steps.
+const CLOSED: &str = "steps closed";
 
 /// Show where a plan or task stands and what to do next
 #[derive(Args)]
@@ -15,15 +18,6 @@ pub(super) struct RadarCommand {
     /// Plan or task; without it the focused one
     #[arg(value_name = "ID")]
     id: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct RadarLines {
-    now: String,
-    why: String,
-    verify: Vec<String>,
-    next: Vec<String>,
-    blockers: Vec<String>,
 }
 
 /// How far a plan or task is.
@@ -37,32 +31,32 @@ pub(crate) struct RadarProgress {
 
 /// Prints the radar.
 pub(super) fn run(desk: &OpenWorkspace, look: &Look, radar: &RadarCommand) -> anyhow::Result<()> {
-    let raw = desk.ask("tasks_radar", target(radar.id.as_deref()))?;
-    look.print(&raw, |screen| {
-        let lines: RadarLines = read(&raw["radar"])?;
-        Ok(render(screen, &lines, RadarProgress::of(&raw)))
+    let view = desk.ask(&RadarCall { target: radar.id.as_deref() })?;
+    look.print(&view, |screen| {
+        let progress = RadarProgress::of(&view.steps, view.rollup.as_ref());
+        Ok(render(screen, &view.radar, progress))
     })
 }
 
-/// Arguments that name a plan or task, or nothing to mean the focused one.
-pub(crate) fn target(id: Option<&str>) -> Value {
-    match id {
-        Some(id) => json!({"target": id}),
-        None => json!({}),
-    }
-}
-
 impl RadarProgress {
-    /// Reads the summary that a view has of its steps or of its tasks.
-    pub(crate) fn of(view: &Value) -> Option<Self> {
-        let number = |value: &Value| value.as_u64().unwrap_or(0);
-        let steps = &view["steps"];
-        let rollup = &view["rollup"];
-        let (done, total, noun) = if rollup.is_object() {
-            (number(&rollup["tasks_done"]), number(&rollup["tasks_total"]), "tasks done")
-        } else {
-            (number(&steps["completed"]), number(&steps["total"]), "steps closed")
-        };
+    /// Of the tasks of a plan, or of the steps of a task.
+    pub(crate) fn of(steps: &StepsView, rollup: Option<&Rollup>) -> Option<Self> {
+        match (rollup, steps) {
+            (Some(rollup), _) => Self::of_tasks(rollup),
+            (None, StepsView::Task(steps)) => Self::of_steps(steps),
+            (None, StepsView::Plan(steps)) => Self::new(steps.completed, steps.total, CLOSED),
+        }
+    }
+
+    pub(super) fn of_tasks(rollup: &Rollup) -> Option<Self> {
+        Self::new(rollup.tasks_done, rollup.tasks_total, "tasks done")
+    }
+
+    pub(super) fn of_steps(steps: &StepsSummary) -> Option<Self> {
+        Self::new(steps.completed as u64, steps.total as u64, CLOSED)
+    }
+
+    fn new(done: u64, total: u64, noun: &'static str) -> Option<Self> {
         let percent = (done * 100).checked_div(total)?;
         Some(Self { percent, done, total, noun })
     }
@@ -75,7 +69,7 @@ impl RadarProgress {
 }
 
 /// The radar as text.
-fn render(screen: Screen, lines: &RadarLines, progress: Option<RadarProgress>) -> String {
+fn render(screen: Screen, lines: &Radar, progress: Option<RadarProgress>) -> String {
     let why = match &*lines.why {
         "" => String::new(),
         why => paragraph(screen, why),
@@ -86,13 +80,13 @@ fn render(screen: Screen, lines: &RadarLines, progress: Option<RadarProgress>) -
 /// What it is about and how far it is, and the next thing to do.
 pub(crate) fn report_head(
     screen: Screen,
-    lines: &RadarLines,
+    lines: &Radar,
     progress: Option<RadarProgress>,
 ) -> String {
     head(screen, lines, progress) + &section(screen, Tone::Active, "Next", "›", &lines.next)
 }
 
-fn head(screen: Screen, lines: &RadarLines, progress: Option<RadarProgress>) -> String {
+fn head(screen: Screen, lines: &Radar, progress: Option<RadarProgress>) -> String {
     let mut text = screen.paint(Tone::Strong, &lines.now) + "\n";
     if let Some(progress) = progress {
         text += &progress.line(screen);
@@ -101,7 +95,7 @@ fn head(screen: Screen, lines: &RadarLines, progress: Option<RadarProgress>) -> 
 }
 
 /// What is next, what has to be verified, what is in the way.
-pub(crate) fn lists(screen: Screen, lines: &RadarLines) -> String {
+pub(crate) fn lists(screen: Screen, lines: &Radar) -> String {
     section(screen, Tone::Active, "Next", "›", &lines.next)
         + &section(screen, Tone::Warning, "To verify", "·", &lines.verify)
         + &section(screen, Tone::Bad, "In the way", "⊘", &lines.blockers)

@@ -3,21 +3,27 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use muster_core::tasks::{
+    entity::Checklist,
+    step::Checkpoint,
+    view::{
+        TargetView, context::TaskRow, evidence::EvidenceView, resume::ResumeView,
+        step_object::StepObject,
+    },
+    wire::EventView,
+};
+use serde::Serialize;
 
 use super::{
-    radar::{self, RadarLines, RadarProgress, paragraph, section},
-    rows::{CliTaskRow, EvidenceRow},
-    step::{self, StepRow},
+    calls::{EvidenceCall, PAGE_ROWS, ResumeCall},
+    radar::{self, RadarProgress, paragraph, section},
+    step::{self, StepState},
 };
 use crate::{
-    people::{Look, OpenWorkspace, read},
+    people::{Look, OpenWorkspace},
     screen::{Screen, Tone, cut, fill},
 };
 
-/// Rows of one page of steps or evidence.
-const PAGE_ROWS: u32 = 1_000;
 /// Events at the end of the page.
 const EVENTS_SHOWN: u32 = 8;
 
@@ -29,86 +35,56 @@ pub(super) struct Show {
     id: Option<String>,
 }
 
-/// What is shown of the plan or task itself.
-#[derive(Deserialize)]
-struct Target {
-    id: String,
-    title: String,
-    status: String,
-    revision: u64,
-    priority: String,
-    tags: Vec<String>,
-    parent: Option<String>,
-    domain: Option<String>,
-    phase: Option<String>,
-    component: Option<String>,
-    assignee: Option<String>,
-    waiting_on: Vec<String>,
-    description: Option<String>,
-    context: Option<String>,
-    contract: Option<String>,
-    checklist: Option<Checklist>,
-}
-
-/// A plan's checklist.
-#[derive(Deserialize)]
-struct Checklist {
-    current: usize,
-    steps: Vec<String>,
-}
-
-/// What is shown of an event.
-#[derive(Deserialize)]
-struct Event {
-    ts: String,
-    #[serde(rename = "type")]
-    kind: String,
-    task: String,
-    path: Option<String>,
+/// A plan or task with all of its steps and evidence.
+#[derive(Serialize)]
+pub(crate) struct WholeEntity {
+    #[serde(flatten)]
+    pub(crate) resume: ResumeView,
+    pub(crate) evidence: Vec<EvidenceView>,
 }
 
 /// Prints everything about it.
 pub(super) fn run(desk: &OpenWorkspace, look: &Look, show: &Show) -> anyhow::Result<()> {
-    let raw = whole(desk, show.id.as_deref())?;
-    look.print(&raw, |screen| Page { screen, text: String::new() }.render(&raw))
+    let whole = whole(desk, show.id.as_deref())?;
+    look.print(&whole, |screen| Page { screen, text: String::new() }.render(&whole))
 }
 
 /// The answer of `tasks_resume` with the steps of all its pages, and all evidence beside it. Focus
 /// stays where it is.
-pub(crate) fn whole(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<Value> {
-    let mut whole = resumed(desk, id)?;
-    let mut arguments = json!({"target": whole["target"]["id"], "limit": PAGE_ROWS});
+pub(crate) fn whole(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<WholeEntity> {
+    let resume = resumed(desk, id)?;
     let mut evidence = Vec::new();
+    let mut cursor = None;
     loop {
-        let mut page = desk.ask("tasks_evidence_get", arguments.clone())?;
-        evidence.extend(page["evidence"].as_array_mut().map(std::mem::take).unwrap_or_default());
-        let cursor = page["pagination"]["next_cursor"].take();
-        if cursor.is_null() {
-            whole["evidence"] = Value::Array(evidence);
-            return Ok(whole);
+        let target = &resume.target.id;
+        let page = desk.ask(&EvidenceCall { target, limit: PAGE_ROWS, cursor })?;
+        evidence.extend(page.evidence);
+        cursor = page.pagination.next_cursor;
+        if cursor.is_none() {
+            return Ok(WholeEntity { resume, evidence });
         }
-        arguments["cursor"] = cursor;
     }
 }
 
 /// The whole answer of `tasks_resume`.
-pub(crate) fn resumed(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<Value> {
-    let mut arguments = radar::target(id);
-    arguments["read_only"] = json!(true);
-    arguments["events_limit"] = json!(EVENTS_SHOWN);
-    arguments["steps_limit"] = json!(PAGE_ROWS);
-    let mut whole = desk.ask("tasks_resume", arguments.clone())?;
-    loop {
-        let cursor = whole["steps_pagination"]["next_cursor"].take();
-        if cursor.is_null() {
-            return Ok(whole);
+pub(crate) fn resumed(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<ResumeView> {
+    let mut call = ResumeCall {
+        target: id,
+        read_only: true,
+        events_limit: EVENTS_SHOWN,
+        steps_limit: PAGE_ROWS,
+        steps_cursor: None,
+    };
+    let mut whole = desk.ask(&call)?;
+    let Some(known) = &mut whole.of_task else { return Ok(whole) };
+    while let Some(cursor) = known.steps_pagination.next_cursor.take() {
+        call.steps_cursor = Some(cursor);
+        if let Some(page) = desk.ask(&call)?.of_task {
+            known.steps.extend(page.steps);
+            known.steps_pagination = page.steps_pagination;
         }
-        arguments["steps_cursor"] = cursor;
-        let mut page = desk.ask("tasks_resume", arguments.clone())?;
-        let rows = page["steps"].as_array_mut().map(std::mem::take).unwrap_or_default();
-        whole["steps_pagination"] = page["steps_pagination"].take();
-        whole["steps"].as_array_mut().into_iter().for_each(|steps| steps.extend(rows.clone()));
     }
+    Ok(whole)
 }
 
 /// The page in the making.
@@ -118,84 +94,91 @@ struct Page {
 }
 
 impl Page {
-    fn render(mut self, raw: &Value) -> anyhow::Result<String> {
-        let target: Target = read(&raw["target"])?;
-        self.head(&target)?;
-        let summary = json!({"steps": raw["steps_summary"], "rollup": raw["rollup"]});
-        if let Some(progress) = RadarProgress::of(&summary) {
+    fn render(mut self, whole: &WholeEntity) -> anyhow::Result<String> {
+        let ResumeView { target, radar, timeline, of_task, of_plan, .. } = &whole.resume;
+        self.head(target)?;
+        let of_plan_progress =
+            of_plan.as_ref().and_then(|plan| RadarProgress::of_tasks(&plan.rollup));
+        let of_task_progress =
+            of_task.as_ref().and_then(|task| RadarProgress::of_steps(&task.steps_summary));
+        if let Some(progress) = of_plan_progress.or(of_task_progress) {
             self.text += &progress.line(self.screen);
         }
-        let texts = [
-            ("Contract", &target.contract),
-            ("Description", &target.description),
-            ("Context", &target.context),
-        ];
-        for (heading, words) in texts {
+        for (heading, words) in [
+            ("Contract", target.plan.as_ref().and_then(|plan| plan.contract.as_ref())),
+            ("Description", target.description.as_ref()),
+            ("Context", target.context.as_ref()),
+        ] {
             if let Some(words) = words {
                 write!(self.text, "\n{}", self.screen.paint(Tone::Strong, heading))?;
                 self.text += &paragraph(self.screen, words);
             }
         }
-        self.checklist(target.checklist.as_ref());
-        let lines: RadarLines = read(&raw["radar"])?;
-        self.text += &radar::lists(self.screen, &lines);
-        let steps: Vec<StepRow> = raw.get("steps").map(read).transpose()?.unwrap_or_default();
-        self.steps(&steps)?;
-        let tasks: Vec<CliTaskRow> = raw.get("tasks").map(read).transpose()?.unwrap_or_default();
-        self.tasks(&tasks)?;
-        self.evidence(&read::<Vec<EvidenceRow>>(&raw["evidence"])?);
-        self.events(&target.id, &read::<Vec<Event>>(&raw["timeline"]["events"])?)?;
+        if let Some(plan) = &target.plan {
+            self.checklist(&plan.checklist);
+        }
+        self.text += &radar::lists(self.screen, radar);
+        if let Some(task) = of_task {
+            self.steps(&task.steps)?;
+        }
+        if let Some(plan) = of_plan {
+            self.tasks(&plan.tasks)?;
+        }
+        self.evidence(&whole.evidence);
+        self.events(&target.id, &timeline.events)?;
         Ok(self.text)
     }
 
-    fn head(&mut self, target: &Target) -> anyhow::Result<()> {
+    fn head(&mut self, target: &TargetView) -> anyhow::Result<()> {
         let screen = self.screen;
-        let (glyph, tone) = step::status_glyph(&target.status);
-        let status = screen.paint(tone, &format!("{glyph} {}", target.status));
+        let (glyph, tone) = step::status_glyph(target.status);
+        let status = screen.paint(tone, &format!("{glyph} {}", target.status.name()));
         let title = screen.paint(Tone::Strong, &format!("{} {}", target.id, target.title));
         writeln!(self.text, "{title}")?;
         let mut facts = vec![status, format!("revision {}", target.revision)];
-        facts.extend(target.parent.clone());
-        facts.push(format!("{} priority", target.priority.to_lowercase()));
-        for (name, value) in [
-            ("domain", &target.domain),
-            ("phase", &target.phase),
-            ("component", &target.component),
-            ("assignee", &target.assignee),
-        ] {
-            facts.extend(value.as_ref().map(|value| format!("{name} {value}")));
+        facts.extend(target.task.as_ref().map(|task| task.parent.clone()));
+        facts.push(format!("{} priority", target.priority.word()));
+        if let Some(task) = &target.task {
+            for (name, value) in [
+                ("domain", &task.domain),
+                ("phase", &task.phase),
+                ("component", &task.component),
+                ("assignee", &task.assignee),
+            ] {
+                facts.extend(value.as_ref().map(|value| format!("{name} {value}")));
+            }
         }
         facts.extend(target.tags.iter().map(|tag| format!("#{tag}")));
         writeln!(self.text, "{}", facts.join(" · "))?;
         if !target.waiting_on.is_empty() {
-            let waits = format!("⧗ waits for {}", target.waiting_on.join(", "));
+            let waits = format!("⧗ waits for {}", joined(&target.waiting_on));
             writeln!(self.text, "{}", screen.paint(Tone::Warning, &waits))?;
         }
         Ok(())
     }
 
-    fn checklist(&mut self, checklist: Option<&Checklist>) {
-        let Some(Checklist { current, steps }) = checklist else { return };
-        let tick = |at: usize| if at < *current { "✔" } else { "○" };
+    fn checklist(&mut self, Checklist { current, steps, .. }: &Checklist) {
+        let tick = |at: usize| if at < *current as usize { "✔" } else { "○" };
         let items = steps.iter().enumerate().map(|(at, item)| format!("{} {item}", tick(at)));
         let items: Vec<String> = items.collect();
         let heading = format!("Checklist {current}/{}", steps.len());
         self.text += &section(self.screen, Tone::Strong, &heading, "", &items);
     }
 
-    fn steps(&mut self, steps: &[StepRow]) -> anyhow::Result<()> {
+    fn steps(&mut self, steps: &[StepObject]) -> anyhow::Result<()> {
         if steps.is_empty() {
             return Ok(());
         }
         let screen = self.screen;
         writeln!(self.text, "\n{}", screen.paint(Tone::Strong, "Steps"))?;
         for step in steps {
-            let inner = "  ".repeat(step.depth());
-            let (glyph, tone) = step.glyph();
+            let state = StepState::from(step);
+            let inner = "  ".repeat(state.depth());
+            let (glyph, tone) = state.glyph();
             let title = screen.wrapped(&format!("{} {}", step.path, step.title), "    ").join("\n");
             writeln!(self.text, "{inner}  {} {}", screen.paint(tone, glyph), title.trim_start())?;
             let below = format!("{inner}      ");
-            writeln!(self.text, "{below}{}", step.marks(screen))?;
+            writeln!(self.text, "{below}{}", state.marks(screen))?;
             for (word, texts) in [
                 ("criterion", &step.success_criteria),
                 ("test", &step.tests),
@@ -205,11 +188,13 @@ impl Page {
                     self.lines(&below, &format!("{word}: {text}"));
                 }
             }
-            for trouble in step.troubles() {
+            for trouble in step::troubles(step) {
                 self.lines(&below, &trouble);
             }
             for node in &step.nodes {
-                writeln!(self.text, "{below}{}", node.line(screen, below.len()))?;
+                let glyph = step::node_glyph(node.status, node.blocked);
+                let line = step::node_line(screen, below.len(), glyph, &node.path, &node.title);
+                writeln!(self.text, "{below}{line}")?;
             }
             let kept = [(step.notes_count, "note"), (step.evidence_count, "evidence record")];
             let kept = kept.iter().filter(|(count, _)| *count > 0);
@@ -229,19 +214,20 @@ impl Page {
         }
     }
 
-    fn tasks(&mut self, tasks: &[CliTaskRow]) -> anyhow::Result<()> {
+    fn tasks(&mut self, tasks: &[TaskRow]) -> anyhow::Result<()> {
         if !tasks.is_empty() {
             writeln!(self.text, "\n{}", self.screen.paint(Tone::Strong, "Tasks"))?;
         }
         for task in tasks {
-            let (glyph, tone) = step::status_glyph(&task.status);
-            let room = self.screen.columns().saturating_sub(task.id.len() + 24);
+            let (glyph, tone) = step::status_glyph(task.status);
+            let id = task.id.to_string();
+            let room = self.screen.columns().saturating_sub(id.len() + 24);
             let closed = task.steps_count - task.steps_open;
             writeln!(
                 self.text,
                 "  {} {} {} {} {:>7}",
                 self.screen.paint(tone, glyph),
-                task.id,
+                id,
                 fill(&task.title, room),
                 self.screen.bar(task.progress),
                 format!("{closed}/{}", task.steps_count)
@@ -250,28 +236,29 @@ impl Page {
         Ok(())
     }
 
-    fn evidence(&mut self, evidence: &[EvidenceRow]) {
+    fn evidence(&mut self, evidence: &[EvidenceView]) {
         if evidence.is_empty() {
             return;
         }
         self.text += &format!("\n{}\n", self.screen.paint(Tone::Strong, "Evidence"));
         for one in evidence {
-            self.text += &format!("  {}\n", cut(&one.line(), self.screen.columns() - 2));
-            for receipt in one.checks.iter().chain(&one.attachments) {
+            self.text += &format!("  {}\n", cut(&evidence_line(one), self.screen.columns() - 2));
+            for receipt in receipts(one) {
                 self.text += &self.screen.wrapped(receipt, "      ").join("\n");
                 self.text.push('\n');
             }
         }
     }
 
-    fn events(&mut self, id: &str, events: &[Event]) -> anyhow::Result<()> {
+    fn events(&mut self, id: &str, events: &[EventView]) -> anyhow::Result<()> {
         if !events.is_empty() {
             writeln!(self.text, "\n{}", self.screen.paint(Tone::Strong, "Latest"))?;
         }
         for event in events {
             let moment = event.ts.get(..16).unwrap_or(&event.ts).replace('T', " ");
-            let task = if event.task == id { "" } else { &event.task };
-            let words = [event.kind.as_str(), task, event.path.as_deref().unwrap_or("")];
+            let fact = &event.fact;
+            let task = if fact.task == id { "" } else { &fact.task };
+            let words = [&*fact.kind, task, fact.path.as_deref().unwrap_or("")];
             let words = words.into_iter().filter(|word| !word.is_empty());
             let moment = self.screen.paint(Tone::Faint, &moment);
             writeln!(self.text, "  {moment}  {}", words.collect::<Vec<_>>().join(" "))?;
@@ -280,6 +267,30 @@ impl Page {
     }
 }
 
-fn counted(count: u64, noun: &str) -> String {
+/// Its id, where it is, what it is for and how much it holds.
+pub(crate) fn evidence_line(evidence: &EvidenceView) -> String {
+    let names: Vec<&str> = evidence.checkpoints.iter().map(|it| Checkpoint::name(*it)).collect();
+    let linked = match &names[..] {
+        [] => String::new(),
+        names => format!("for {}", names.join(", ")),
+    };
+    let place = evidence.path.as_deref().unwrap_or_default();
+    let words = [evidence.evidence_id.as_str(), place, &linked, &evidence.summary];
+    let words = words.into_iter().filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("  ")
+}
+
+/// The checks and attachments of evidence.
+pub(crate) fn receipts(evidence: &EvidenceView) -> impl Iterator<Item = &String> {
+    let bodies = evidence.bodies.as_ref();
+    bodies.into_iter().flat_map(|bodies| bodies.checks.iter().chain(&bodies.attachments))
+}
+
+/// Names with commas between them.
+pub(super) fn joined(names: &[impl ToString]) -> String {
+    names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn counted(count: u32, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

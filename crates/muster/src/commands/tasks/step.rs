@@ -1,96 +1,133 @@
 //! Steps as people see them: one line each in the tree, a paragraph each in full.
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use muster_core::tasks::{
+    entity::TaskStatus,
+    id::TaskId,
+    step::{Checkpoint, ProofMode},
+    view::{mirror::MirrorStep, step_object::StepObject},
+};
 
+use super::calls::{MirrorCall, PAGE_ROWS};
 use crate::{
     people::OpenWorkspace,
     screen::{Screen, Tone, cut},
 };
 
-/// Rows of one page of steps.
-const PAGE_ROWS: u32 = 1_000;
-/// The checkpoints in their order; the first two are always required.
-const CHECKPOINTS: [&str; 5] = ["criteria", "tests", "security", "perf", "docs"];
-
-/// A step of `tasks_mirror` or `tasks_resume`; the former has fewer fields.
-#[derive(Deserialize)]
-pub(crate) struct StepRow {
-    pub(crate) step_id: String,
-    pub(crate) path: String,
-    pub(crate) title: String,
-    pub(crate) completed: bool,
-    pub(crate) forced: bool,
-    pub(crate) blocked: bool,
-    pub(crate) block_reason: Option<String>,
-    #[serde(default)]
-    pub(crate) nodes: Vec<NodeRow>,
-    #[serde(default)]
-    pub(crate) success_criteria: Vec<String>,
-    #[serde(default)]
-    pub(crate) tests: Vec<String>,
-    #[serde(default)]
-    pub(crate) blockers: Vec<String>,
-    #[serde(default)]
-    pub(crate) notes_count: u64,
-    #[serde(default)]
-    pub(crate) evidence_count: u64,
-    #[serde(default)]
-    pub(crate) waiver: Option<WaiverRow>,
-    /// `<checkpoint>_confirmed`, `require_<checkpoint>`, `proof_<checkpoint>_mode`, `…_present`.
-    #[serde(flatten)]
-    flags: Map<String, Value>,
+/// How a step stands, from either of its views; a mirror knows no requirements and no proofs.
+pub(crate) struct StepState<'a> {
+    path: &'a str,
+    completed: bool,
+    forced: bool,
+    blocked: bool,
+    block_reason: Option<&'a str>,
+    /// Whether there are notes or evidence.
+    has_memory: bool,
+    checkpoints: [CheckpointState; 5],
 }
 
-/// A sub-task of a step.
-#[derive(Deserialize)]
-pub(crate) struct NodeRow {
-    pub(crate) path: String,
-    pub(crate) title: String,
-    pub(crate) status: String,
-    pub(crate) blocked: bool,
+/// What a step says about one checkpoint.
+struct CheckpointState {
+    name: &'static str,
+    required: bool,
+    confirmed: bool,
+    proof: ProofMode,
+    proven: bool,
 }
 
-/// Why a step was closed by force, and what that skipped.
-#[derive(Deserialize)]
-pub(crate) struct WaiverRow {
-    reason: Option<String>,
-    skipped: Vec<String>,
-    settled: bool,
+impl CheckpointState {
+    fn new(checkpoint: Checkpoint, confirmed: bool) -> Self {
+        Self {
+            name: checkpoint.name(),
+            required: Checkpoint::GATE.contains(&checkpoint),
+            confirmed,
+            proof: ProofMode::Off,
+            proven: false,
+        }
+    }
+
+    fn misses_proof(&self) -> bool {
+        self.proof == ProofMode::Require && !self.proven
+    }
 }
 
-impl StepRow {
-    fn flag(&self, name: &str) -> bool {
-        self.flags.get(name) == Some(&Value::Bool(true))
+impl<'a> From<&'a MirrorStep> for StepState<'a> {
+    fn from(step: &'a MirrorStep) -> Self {
+        Self {
+            path: &step.path,
+            completed: step.completed,
+            forced: step.forced,
+            blocked: step.blocked,
+            block_reason: step.block_reason.as_deref(),
+            has_memory: false,
+            checkpoints: [
+                CheckpointState::new(Checkpoint::Criteria, step.criteria_confirmed),
+                CheckpointState::new(Checkpoint::Tests, step.tests_confirmed),
+                CheckpointState::new(Checkpoint::Security, step.security_confirmed),
+                CheckpointState::new(Checkpoint::Perf, step.perf_confirmed),
+                CheckpointState::new(Checkpoint::Docs, step.docs_confirmed),
+            ],
+        }
     }
+}
 
-    fn confirmed(&self, checkpoint: &str) -> bool {
-        self.flag(&format!("{checkpoint}_confirmed"))
+impl<'a> From<&'a StepObject> for StepState<'a> {
+    fn from(step: &'a StepObject) -> Self {
+        let asked = |checkpoint, (confirmed, required), (proof, proven)| CheckpointState {
+            required,
+            proof,
+            proven,
+            ..CheckpointState::new(checkpoint, confirmed)
+        };
+        Self {
+            path: &step.path,
+            completed: step.completed,
+            forced: step.forced,
+            blocked: step.blocked,
+            block_reason: step.block_reason.as_deref(),
+            has_memory: step.notes_count > 0 || step.evidence_count > 0,
+            checkpoints: [
+                CheckpointState::new(Checkpoint::Criteria, step.criteria_confirmed),
+                asked(
+                    Checkpoint::Tests,
+                    (step.tests_confirmed, true),
+                    (step.proof_tests_mode, step.proof_tests_present),
+                ),
+                asked(
+                    Checkpoint::Security,
+                    (step.security_confirmed, step.require_security),
+                    (step.proof_security_mode, step.proof_security_present),
+                ),
+                asked(
+                    Checkpoint::Perf,
+                    (step.perf_confirmed, step.require_perf),
+                    (step.proof_perf_mode, step.proof_perf_present),
+                ),
+                asked(
+                    Checkpoint::Docs,
+                    (step.docs_confirmed, step.require_docs),
+                    (step.proof_docs_mode, step.proof_docs_present),
+                ),
+            ],
+        }
     }
+}
 
-    fn required(&self, checkpoint: &str) -> bool {
-        matches!(checkpoint, "criteria" | "tests") || self.flag(&format!("require_{checkpoint}"))
-    }
-
+impl StepState<'_> {
     /// What the gate still asks for: checkpoints without confirmation, then proofs that are
     /// missing.
     pub(crate) fn missing(&self) -> Vec<String> {
-        let unconfirmed = |name: &&str| self.required(name) && !self.confirmed(name);
-        let checkpoints = CHECKPOINTS.into_iter().filter(unconfirmed).map(str::to_owned);
-        let proofs = CHECKPOINTS.into_iter().filter(|name| {
-            self.proof_mode(name) == "require" && !self.flag(&format!("proof_{name}_present"))
-        });
-        checkpoints.chain(proofs.map(|name| format!("proof of {name}"))).collect()
+        let unconfirmed = self.checkpoints.iter().filter(|it| it.required && !it.confirmed);
+        let unproven = self.checkpoints.iter().filter(|it| it.misses_proof());
+        unconfirmed
+            .map(|checkpoint| checkpoint.name.to_owned())
+            .chain(unproven.map(|checkpoint| format!("proof of {}", checkpoint.name)))
+            .collect()
     }
 
-    /// Whether somebody has begun: a confirmation, a note or evidence on an open step.
+    /// Whether work on it has begun: a confirmation, a note or evidence on an open step.
     pub(crate) fn in_progress(&self) -> bool {
-        let touched = CHECKPOINTS.iter().any(|name| self.confirmed(name));
-        !self.completed && (touched || self.notes_count > 0 || self.evidence_count > 0)
-    }
-
-    fn proof_mode(&self, checkpoint: &str) -> &str {
-        self.flags.get(&format!("proof_{checkpoint}_mode")).and_then(Value::as_str).unwrap_or("off")
+        let touched = self.checkpoints.iter().any(|checkpoint| checkpoint.confirmed);
+        !self.completed && (touched || self.has_memory)
     }
 
     /// How deep it stands in the tree.
@@ -112,10 +149,7 @@ impl StepRow {
     /// What is particular about it, in a few words.
     fn remark(&self) -> String {
         let mut remarks = Vec::new();
-        if self.blocked && !self.completed {
-            let reason = self.block_reason.as_deref().unwrap_or("no reason given");
-            remarks.push(format!("blocked: {reason}"));
-        }
+        remarks.extend(self.block());
         if self.forced {
             remarks.push("forced".to_owned());
         }
@@ -126,80 +160,86 @@ impl StepRow {
         remarks.join(" · ")
     }
 
-    /// What stands in its way, or was passed over.
-    pub(crate) fn troubles(&self) -> Vec<String> {
-        let mut troubles = Vec::new();
-        if self.blocked && !self.completed {
-            let reason = self.block_reason.as_deref().unwrap_or("no reason given");
-            troubles.push(format!("⊘ blocked: {reason}"));
-        }
-        if let Some(WaiverRow { reason, skipped, settled }) = &self.waiver {
-            let reason = reason.as_deref().unwrap_or("no reason given");
-            let settled = if *settled { ", made up for since" } else { "" };
-            let skipped = skipped.join(", ");
-            troubles.push(format!("⚑ closed by force: {reason} (skipped {skipped}{settled})"));
-        }
-        troubles
+    /// Why it cannot go on.
+    fn block(&self) -> Option<String> {
+        let reason = self.block_reason.unwrap_or("no reason given");
+        (self.blocked && !self.completed).then(|| format!("blocked: {reason}"))
     }
 
     /// Its checkpoints and proofs, those that matter.
     pub(crate) fn marks(&self, screen: Screen) -> String {
-        let marks = CHECKPOINTS.into_iter().filter_map(|name| {
-            let confirmed = self.confirmed(name);
+        let marks = self.checkpoints.iter().filter_map(|checkpoint| {
+            let CheckpointState { name, required, confirmed, .. } = *checkpoint;
             let (glyph, tone) = if confirmed { ("✔", Tone::Good) } else { ("·", Tone::Faint) };
-            let shown = confirmed || self.required(name);
-            shown.then(|| screen.paint(tone, &format!("{glyph} {name}")))
+            (confirmed || required).then(|| screen.paint(tone, &format!("{glyph} {name}")))
         });
-        let proofs = CHECKPOINTS.into_iter().filter_map(|name| {
-            let mode = self.proof_mode(name);
-            let present = self.flag(&format!("proof_{name}_present"));
-            let (words, tone) = match (mode, present) {
-                (_, true) => (format!("✔ proof of {name}"), Tone::Good),
-                ("require", false) => (format!("✘ proof of {name}"), Tone::Bad),
-                ("warn", false) => (format!("· proof of {name}"), Tone::Warning),
-                (_, false) => return None,
+        let proofs = self.checkpoints.iter().filter_map(|checkpoint| {
+            let (glyph, tone) = match (checkpoint.proof, checkpoint.proven) {
+                (_, true) => ("✔", Tone::Good),
+                (ProofMode::Require, false) => ("✘", Tone::Bad),
+                (ProofMode::Warn, false) => ("·", Tone::Warning),
+                (ProofMode::Off, false) => return None,
             };
-            Some(screen.paint(tone, &words))
+            Some(screen.paint(tone, &format!("{glyph} proof of {}", checkpoint.name)))
         });
         marks.chain(proofs).collect::<Vec<_>>().join("  ")
     }
 }
 
-impl NodeRow {
-    /// Its line, behind `before` columns.
-    pub(super) fn line(&self, screen: Screen, before: usize) -> String {
-        let (glyph, tone) =
-            if self.blocked { ("⊘", Tone::Bad) } else { status_glyph(&self.status) };
-        let room = screen.columns().saturating_sub(before + self.path.len() + 3).max(10);
-        let path = screen.paint(Tone::Faint, &self.path);
-        format!("{} {path} {}", screen.paint(tone, glyph), cut(&self.title, room))
-    }
+/// What stands in the way of a step, or was passed over.
+pub(crate) fn troubles(step: &StepObject) -> Vec<String> {
+    let block = StepState::from(step).block().map(|block| format!("⊘ {block}"));
+    let waiver = step.waiver.as_ref().map(|waiver| {
+        let reason = waiver.reason.as_deref().unwrap_or("no reason given");
+        let settled = if waiver.settled { ", made up for since" } else { "" };
+        let skipped = waiver.skipped.join(", ");
+        format!("⚑ closed by force: {reason} (skipped {skipped}{settled})")
+    });
+    block.into_iter().chain(waiver).collect()
+}
+
+/// The line of a sub-task with its path and title, behind `before` columns.
+pub(super) fn node_line(
+    screen: Screen,
+    before: usize,
+    (glyph, tone): (&str, Tone),
+    path: &str,
+    title: &str,
+) -> String {
+    let room = screen.columns().saturating_sub(before + path.len() + 3).max(10);
+    let glyph = screen.paint(tone, glyph);
+    format!("{glyph} {} {}", screen.paint(Tone::Faint, path), cut(title, room))
+}
+
+/// The glyph of a sub-task.
+pub(super) fn node_glyph(status: TaskStatus, blocked: bool) -> (&'static str, Tone) {
+    if blocked { ("⊘", Tone::Bad) } else { status_glyph(status) }
 }
 
 /// All steps of a task, in path order.
-pub(super) fn mirrored(desk: &OpenWorkspace, task: &str) -> anyhow::Result<Value> {
+pub(super) fn mirrored(desk: &OpenWorkspace, task: TaskId) -> anyhow::Result<Vec<MirrorStep>> {
     let mut steps = Vec::new();
-    let mut arguments = json!({"task": task, "limit": PAGE_ROWS});
+    let mut call = MirrorCall { task: task.to_string(), limit: PAGE_ROWS, cursor: None };
     loop {
-        let mut page = desk.ask("tasks_mirror", arguments.clone())?;
-        steps.extend(page["steps"].as_array_mut().map(std::mem::take).unwrap_or_default());
-        let cursor = page["pagination"]["next_cursor"].take();
-        if cursor.is_null() {
-            return Ok(Value::Array(steps));
+        let page = desk.ask(&call)?;
+        steps.extend(page.steps);
+        call.cursor = page.pagination.next_cursor;
+        if call.cursor.is_none() {
+            return Ok(steps);
         }
-        arguments["cursor"] = cursor;
     }
 }
 
 /// A task's steps as lines below it.
-pub(super) fn tree(screen: Screen, steps: &[StepRow], indent: &str) -> Vec<String> {
+pub(super) fn tree(screen: Screen, steps: &[MirrorStep], indent: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for step in steps {
-        let (glyph, tone) = step.glyph();
-        let inner = "  ".repeat(step.depth());
+        let state = StepState::from(step);
+        let (glyph, tone) = state.glyph();
+        let inner = "  ".repeat(state.depth());
         let taken = indent.chars().count() + 4 + inner.len() + step.path.len() + 1;
         let room = screen.columns().saturating_sub(taken).max(10);
-        let remark = cut(&step.remark(), room / 2);
+        let remark = cut(&state.remark(), room / 2);
         let reserved = if remark.is_empty() { 0 } else { remark.chars().count() + 2 };
         let title = cut(&step.title, room - reserved);
         let indent = screen.paint(Tone::Faint, indent);
@@ -210,17 +250,20 @@ pub(super) fn tree(screen: Screen, steps: &[StepRow], indent: &str) -> Vec<Strin
             screen.paint(tone, &remark)
         ));
         let before = taken - step.path.len() + 2;
-        let node = |node: &NodeRow| format!("{indent}    {inner}{}", node.line(screen, before));
-        lines.extend(step.nodes.iter().map(node));
+        for node in &step.nodes {
+            let glyph = node_glyph(node.status, node.blocked);
+            let line = node_line(screen, before, glyph, &node.path, &node.title);
+            lines.push(format!("{indent}    {inner}{line}"));
+        }
     }
     lines
 }
 
 /// The glyph of a plan's, task's or sub-task's status.
-pub(super) fn status_glyph(status: &str) -> (&'static str, Tone) {
+pub(super) fn status_glyph(status: TaskStatus) -> (&'static str, Tone) {
     match status {
-        "DONE" => ("✔", Tone::Good),
-        "ACTIVE" => ("●", Tone::Active),
-        _ => ("○", Tone::Faint),
+        TaskStatus::Done => ("✔", Tone::Good),
+        TaskStatus::Active => ("●", Tone::Active),
+        TaskStatus::Todo => ("○", Tone::Faint),
     }
 }

@@ -1,0 +1,116 @@
+//! The operations that commands call: what they ask with and the type of the answer.
+
+use muster_api::Focus;
+use muster_core::tasks::{
+    entity::TaskStatus,
+    view::{
+        capsule::Capsule, context::ContextView, evidence::EvidencePage, handoff::HandoffView,
+        mirror::TaskMirror, radar::RadarView, resume::ResumeView,
+    },
+};
+use serde::{Deserialize, Serialize};
+
+use crate::people::OperationCall;
+
+/// Rows of one page.
+pub(crate) const PAGE_ROWS: u32 = 1_000;
+
+#[derive(Clone, Default, Serialize)]
+pub(crate) struct ContextCall<'a> {
+    pub(crate) plan: Option<&'a str>,
+    pub(crate) status: Option<TaskStatus>,
+    pub(crate) tags: Option<&'a [String]>,
+    pub(crate) query: Option<&'a str>,
+    pub(crate) plans_limit: u32,
+    pub(crate) tasks_limit: u32,
+    pub(crate) plans_cursor: Option<String>,
+    pub(crate) tasks_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ResumeCall<'a> {
+    pub(super) target: Option<&'a str>,
+    pub(super) read_only: bool,
+    pub(super) events_limit: u32,
+    pub(super) steps_limit: u32,
+    pub(super) steps_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct EvidenceCall<'a> {
+    pub(super) target: &'a str,
+    pub(super) limit: u32,
+    pub(super) cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct MirrorCall {
+    pub(super) task: String,
+    pub(super) limit: u32,
+    pub(super) cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct RadarCall<'a> {
+    pub(super) target: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct HandoffCall<'a> {
+    pub(crate) target: Option<&'a str>,
+    pub(crate) limit: u32,
+}
+
+#[derive(Serialize)]
+pub(crate) struct FocusCall {}
+
+#[derive(Serialize)]
+pub(crate) struct SnapshotCall {
+    pub(crate) read_only: bool,
+}
+
+/// What is read of a snapshot.
+#[derive(Deserialize)]
+pub(crate) struct SnapshotCapsule {
+    pub(crate) capsule: Capsule,
+}
+
+impl OperationCall for ContextCall<'_> {
+    const OPERATION: &'static str = "tasks_context";
+    type Response = ContextView;
+}
+
+impl OperationCall for ResumeCall<'_> {
+    const OPERATION: &'static str = "tasks_resume";
+    type Response = ResumeView;
+}
+
+impl OperationCall for EvidenceCall<'_> {
+    const OPERATION: &'static str = "tasks_evidence_get";
+    type Response = EvidencePage;
+}
+
+impl OperationCall for MirrorCall {
+    const OPERATION: &'static str = "tasks_mirror";
+    type Response = TaskMirror;
+}
+
+impl OperationCall for RadarCall<'_> {
+    const OPERATION: &'static str = "tasks_radar";
+    type Response = RadarView;
+}
+
+impl OperationCall for HandoffCall<'_> {
+    const OPERATION: &'static str = "tasks_handoff";
+    type Response = HandoffView;
+}
+
+impl OperationCall for FocusCall {
+    const OPERATION: &'static str = "tasks_focus_get";
+    type Response = Focus;
+}
+
+impl OperationCall for SnapshotCall {
+    const OPERATION: &'static str = "tasks_snapshot";
+    type Response = SnapshotCapsule;
+}
