@@ -16,6 +16,7 @@ mod rpc;
 mod tests;
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     future::Future,
     path::PathBuf,
@@ -44,7 +45,7 @@ use muster_core::{
     },
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
@@ -274,7 +275,7 @@ pub(crate) enum Signal {
 }
 
 /// Whether a program can be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
     /// Whether its program was found.
@@ -288,7 +289,7 @@ pub struct Probe {
     /// Where it was found, or where it was looked for.
     pub detail: String,
     /// The command that installs it, if it is missing and one is known.
-    pub install: Option<&'static str>,
+    pub install: Option<Cow<'static, str>>,
 }
 
 impl Probe {

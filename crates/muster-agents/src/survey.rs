@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use muster_core::run::node::{DEFAULT_PROFILE, Provider};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     provider::{Probe, adapter},
@@ -13,7 +13,7 @@ use super::{
 };
 
 /// A family of programs that a node can be, as it was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ProviderEntry")]
 pub struct ProviderFamily {

@@ -15,7 +15,7 @@ use muster_core::run::{
     record::{GlobalMode, Mode},
 };
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::schemas::schemas;
@@ -311,7 +311,7 @@ pub fn chat(mut body: JsonFields) -> Result<ChatInput, RunFault> {
 }
 
 /// An answer to an approval as a body says it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResolutionInput {
     /// The answer.

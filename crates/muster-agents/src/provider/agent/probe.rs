@@ -57,7 +57,8 @@ pub(super) async fn probe(profile: &Profile, dialect: &AgentProtocol) -> Probe {
     let caps = Some(dialect.caps());
     let Some(file) = find(&program) else {
         let detail = format!("{program:?} is not in PATH{}", dialect.probing.hint());
-        let install = Some(dialect.probing.install).filter(|command| !command.is_empty());
+        let install = dialect.probing.install;
+        let install = (!install.is_empty()).then_some(install.into());
         return Probe { caps, install, ..Probe::absent(detail) };
     };
     let file = file.display().to_string();

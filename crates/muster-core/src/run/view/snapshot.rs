@@ -1,10 +1,10 @@
 //! The run as it is served (1.1 of the rules): its own document joined with its nodes, edges,
 //! artifacts and pending approvals, as text that is written once.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Documents, ListOrder, ListQuery,
@@ -49,7 +49,7 @@ words! {
 }
 
 /// Numbers of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Counts")]
 pub struct RunCounts {
@@ -71,12 +71,12 @@ pub struct RunCounts {
 
 /// Where everything is on the screen. A layout that nobody has changed shows the graph's origin at
 /// its natural size.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Layout")]
 pub struct LayoutView<'a> {
     /// Nodes that were placed.
-    positions: &'a BTreeMap<NodeId, Point>,
+    positions: Cow<'a, BTreeMap<NodeId, Point>>,
     /// What is seen.
     viewport: Viewport,
     /// When it changed last; `None` before the first change.
@@ -86,7 +86,7 @@ pub struct LayoutView<'a> {
 impl<'a> From<&'a GraphLayout> for LayoutView<'a> {
     fn from(layout: &'a GraphLayout) -> Self {
         Self {
-            positions: &layout.positions,
+            positions: Cow::Borrowed(&layout.positions),
             viewport: layout.viewport.unwrap_or_default(),
             updated_at: layout.updated_at,
         }
@@ -94,28 +94,28 @@ impl<'a> From<&'a GraphLayout> for LayoutView<'a> {
 }
 
 /// A run as it is served.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Run")]
 pub struct RunSnapshot<'a> {
     /// Its own fields; every one that is served is there.
     #[serde(flatten)]
     #[schemars(with = "Run")]
-    run: RunPatch,
+    pub run: RunPatch,
     #[schemars(with = "BTreeMap<NodeId, Node>")]
-    nodes: BTreeMap<NodeId, NodePatch>,
-    edges: BTreeMap<EdgeId, &'a Edge>,
-    artifacts: BTreeMap<ArtifactId, &'a Artifact>,
+    pub nodes: BTreeMap<NodeId, NodePatch>,
+    edges: BTreeMap<EdgeId, Cow<'a, Edge>>,
+    artifacts: BTreeMap<ArtifactId, Cow<'a, Artifact>>,
     node_configs: BTreeMap<NodeId, NodeConfig>,
     /// Those that wait for an answer.
-    approvals: BTreeMap<ApprovalId, &'a Approval>,
+    approvals: BTreeMap<ApprovalId, Cow<'a, Approval>>,
     active_turns: u32,
     artifact_count: u64,
     artifacts_truncated: bool,
-    last_seq: u64,
+    pub last_seq: u64,
     layout: LayoutView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    counts: Option<RunCounts>,
+    pub counts: Option<RunCounts>,
 }
 
 /// What is to be shown.
@@ -146,9 +146,19 @@ pub fn snapshot(docs: &Docs, wanted: SnapshotRequest, layout: &GraphLayout) -> F
         run: RunPatch { updated_at: Some(pulse.updated_at), ..run.served() },
         node_configs: nodes.iter().filter(|_| shows).map(|node| (node.id, node.config())).collect(),
         nodes: nodes.into_iter().filter(|_| shows).map(|node| (node.id, node.served())).collect(),
-        edges: edges.into_iter().filter(|_| shows).map(|edge| (edge.id, edge)).collect(),
-        artifacts: artifacts.into_iter().map(|artifact| (artifact.id, artifact)).collect(),
-        approvals: approvals.into_iter().map(|asked| (asked.approval_id, asked)).collect(),
+        edges: edges
+            .into_iter()
+            .filter(|_| shows)
+            .map(|edge| (edge.id, Cow::Borrowed(edge)))
+            .collect(),
+        artifacts: artifacts
+            .into_iter()
+            .map(|artifact| (artifact.id, Cow::Borrowed(artifact)))
+            .collect(),
+        approvals: approvals
+            .into_iter()
+            .map(|asked| (asked.approval_id, Cow::Borrowed(asked)))
+            .collect(),
         active_turns: pulse.active_turns,
         artifact_count: pulse.artifacts,
         artifacts_truncated: shown < pulse.artifacts,
