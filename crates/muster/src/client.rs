@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, bail};
-use serde_json::Value;
+use anyhow::{Context as _, anyhow, bail};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     config::{Secret, ServerAddress, Settings, ValueSource, local, node_server, server},
@@ -47,7 +47,43 @@ pub(crate) struct Client {
 pub(crate) struct HttpReply {
     /// The status code.
     pub(crate) status: u16,
-    pub(crate) body: Value,
+    body: Vec<u8>,
+}
+
+/// A refusal, in either of the shapes that servers write.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Refusal {
+    error: Option<RefusalError>,
+    detail: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RefusalError {
+    Code(String),
+    Full { code: Option<String>, message: Option<String> },
+}
+
+impl HttpReply {
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| anyhow!("an answer has an unexpected shape: {error}"))
+    }
+
+    fn refusal(&self) -> Refusal {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// Whether the server wants the person's key for what was asked.
+    fn needs_person(&self) -> bool {
+        let code = match self.refusal().error {
+            Some(RefusalError::Code(code)) => Some(code),
+            Some(RefusalError::Full { code, .. }) => code,
+            None => None,
+        };
+        self.status == 403 && code.as_deref() == Some("PERSON_REQUIRED")
+    }
 }
 
 impl Client {
@@ -97,22 +133,41 @@ impl Client {
         &self.server.source
     }
 
-    /// Asks for something.
-    pub(crate) fn get(&self, path: &str) -> anyhow::Result<HttpReply> {
-        self.send("GET", path, None)
+    pub(crate) fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        self.accepted("GET", path, None)?.read()
     }
 
-    /// Sends something, or asks for it.
+    pub(crate) fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        self.accepted("POST", path, Some(&serde_json::to_string(body)?))?.read()
+    }
+
+    pub(crate) fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> anyhow::Result<T> {
+        self.accepted("PATCH", path, Some(&serde_json::to_string(body)?))?.read()
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> anyhow::Result<()> {
+        self.accepted("DELETE", path, None).map(drop)
+    }
+
+    /// Sends a request and returns the reply, whatever its status.
     pub(crate) fn send(
         &self,
         method: &str,
         path: &str,
-        body: Option<&Value>,
+        body: Option<&str>,
     ) -> anyhow::Result<HttpReply> {
         let token = self.server.token.as_ref().map(Secret::reveal);
         let reply = self.exchange(&self.request(method, path, body, token))?;
         match &self.server.person {
-            Some(person) if needs_person(&reply) => {
+            Some(person) if reply.needs_person() => {
                 let key = self.key_of(person)?;
                 self.exchange(&self.request(method, path, body, Some(&key)))
             }
@@ -135,20 +190,18 @@ impl Client {
     }
 
     /// The same where anything but success is an error, in the words of the server.
-    pub(crate) fn ask(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&Value>,
-    ) -> anyhow::Result<Value> {
+    fn accepted(&self, method: &str, path: &str, body: Option<&str>) -> anyhow::Result<HttpReply> {
         let reply = self.send(method, path, body)?;
         if (200..300).contains(&reply.status) {
-            return Ok(reply.body);
+            return Ok(reply);
         }
-        let error = &reply.body["error"];
-        match (reply.body["detail"].as_str(), error.as_str(), error["message"].as_str()) {
-            (Some(detail), Some(code), _) => bail!("{detail} ({code})"),
-            (_, _, Some(message)) => bail!("{message}"),
+        match reply.refusal() {
+            Refusal { error: Some(RefusalError::Code(code)), detail: Some(detail) } => {
+                bail!("{detail} ({code})")
+            }
+            Refusal { error: Some(RefusalError::Full { message: Some(message), .. }), .. } => {
+                bail!("{message}")
+            }
             _ => bail!("{} answers with status {}", self.server.url, reply.status),
         }
     }
@@ -172,7 +225,7 @@ impl Client {
         &self,
         method: &str,
         path: &str,
-        body: Option<&Value>,
+        body: Option<&str>,
         secret: Option<&str>,
     ) -> String {
         let authorization = match secret {
@@ -186,7 +239,6 @@ impl Client {
              Accept: application/json\r\n{authorization}"
         );
         let Some(body) = body else { return head + "\r\n" };
-        let body = body.to_string();
         let length = body.len();
         format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
     }
@@ -199,20 +251,13 @@ fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Resu
     read_reply(stream)
 }
 
-/// Whether the server wants the person's key for what was asked.
-fn needs_person(reply: &HttpReply) -> bool {
-    const CODE: &str = "PERSON_REQUIRED";
-    let error = &reply.body["error"];
-    reply.status == 403 && (error == CODE || error["code"] == CODE)
-}
-
 /// What stands behind `http://`.
 fn strip_scheme(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     scheme.eq_ignore_ascii_case("http").then_some(rest)
 }
 
-/// Reads an answer to its end. A body that is no JSON is kept as a text.
+/// Reads an answer to its end.
 fn read_reply(stream: impl io::Read) -> io::Result<HttpReply> {
     let broken = || io::Error::new(io::ErrorKind::InvalidData, "this is no HTTP server");
     let mut reader = BufReader::new(stream.take(ANSWER_BYTES_MAX));
@@ -231,24 +276,20 @@ fn read_reply(stream: impl io::Read) -> io::Result<HttpReply> {
     }
     let mut body = Vec::new();
     reader.read_to_end(&mut body)?;
-    let body = serde_json::from_slice(&body)
-        .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&body).into_owned()));
     Ok(HttpReply { status, body })
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::read_reply;
 
     #[test]
     fn an_answer_is_status_and_body() {
         let text = "HTTP/1.0 401 Unauthorized\r\ncontent-type: application/json\r\n\r\n{\"a\":1}";
         let reply = read_reply(text.as_bytes()).unwrap();
-        assert_eq!((reply.status, reply.body), (401, json!({"a": 1})));
+        assert_eq!((reply.status, &*reply.body), (401, &b"{\"a\":1}"[..]));
         let reply = read_reply(&b"HTTP/1.1 502 \n\n<html>"[..]).unwrap();
-        assert_eq!((reply.status, reply.body), (502, json!("<html>")));
+        assert_eq!((reply.status, &*reply.body), (502, &b"<html>"[..]));
     }
 
     #[test]

@@ -132,11 +132,6 @@ fn unreadable(operation: &str, error: &serde_json::Error) -> anyhow::Error {
     anyhow!("the answer of {operation} nests too deep to be read: {error}")
 }
 
-/// A result as the type that a command reads it by.
-pub(crate) fn read<T: DeserializeOwned>(result: &Value) -> anyhow::Result<T> {
-    T::deserialize(result).map_err(|error| anyhow!("an answer has an unexpected shape: {error}"))
-}
-
 /// A refusal in words, with where to read more.
 fn refused(error: &ApiError) -> anyhow::Error {
     let code = error.code.name();

@@ -23,18 +23,17 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
 use muster_api::{
     App, AppOptions,
-    runs::{Profile, RunOptions, RunsSettings, make_repository},
+    runs::{Profile, RunOptions, RunsSettings, make_repository, request::ResolutionInput},
 };
-use muster_core::run::node::Provider;
+use muster_core::run::{approval::Verdict, id::ApprovalId, node::Provider};
 use muster_http::{
     Authentication, CtreeDisplay, InstallationPaths, ServerOptions, limits::WRITE_STALL_MAX,
 };
-use serde_json::{Value, json};
 use tokio::{runtime, sync::oneshot};
 
 use self::part::DemoPart;
 use super::{
-    run::{self, RunPurpose, graph},
+    run::{self, RunPurpose, answers::ApprovalsAnswer, graph},
     serve::{self, STOP_GRACE, Serving},
 };
 use crate::{client::Client, output, people::Look, stop::StopRequest};
@@ -249,23 +248,26 @@ fn watch(client: &Client, project: &Path, hands_on: bool, look: &Look) -> anyhow
 fn approve(client: &Client, over: &std::sync::mpsc::Receiver<()>) {
     use std::sync::mpsc::RecvTimeoutError::Timeout;
     while over.recv_timeout(APPROVAL_LOOK) == Err(Timeout) {
-        let Ok(answer) = client.ask("GET", "/api/approvals", None) else { continue };
-        let waiting = answer["approvals"].as_array().into_iter().flatten();
-        let ids: Vec<&str> =
-            waiting.filter_map(|row| row["approval"]["approvalId"].as_str()).collect();
-        if ids.is_empty() || over.recv_timeout(APPROVAL_PAUSE) != Err(Timeout) {
+        let Ok(waiting) = ApprovalsAnswer::pending(client) else { continue };
+        if waiting.is_empty() || over.recv_timeout(APPROVAL_PAUSE) != Err(Timeout) {
             continue;
         }
-        for id in ids {
-            give(client, id);
+        for approval in waiting {
+            give(client, approval.approval_id);
         }
     }
 }
 
-fn give(client: &Client, id: &str) {
-    let body: Value =
-        json!({"resolution": {"status": "approved", "reason": "a moment has passed"}});
-    let given = client.ask("POST", &format!("/api/approvals/{id}/resolve"), Some(&body));
+fn give(client: &Client, id: ApprovalId) {
+    let given = run::answer(
+        client,
+        &id.to_string(),
+        ResolutionInput {
+            status: Some(Verdict::Approved),
+            modified_args: None,
+            reason: Some("a moment has passed".to_owned()),
+        },
+    );
     if let Err(error) = given {
         // Somebody else was quicker, which is what approvals are for.
         tracing::debug!(%error, "an approval was not given");

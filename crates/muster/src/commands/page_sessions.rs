@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use serde::Deserialize;
-use serde_json::Value;
+use muster_core::Json;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     client::Client,
     config::Settings,
     output,
-    people::{Look, read},
+    people::Look,
     screen::{Screen, Tone, cut, fill},
 };
 
@@ -57,6 +57,20 @@ struct Revoke {
     all: bool,
 }
 
+/// The body of a request that says everything by its path.
+#[derive(Serialize)]
+struct NoFields {}
+
+#[derive(Deserialize)]
+struct LinkAnswer {
+    link: String,
+}
+
+#[derive(Deserialize)]
+struct PageSessionsAnswer<T> {
+    sessions: T,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -72,23 +86,22 @@ pub(crate) fn run(settings: &Settings, asked: &PageSessionsCommand) -> anyhow::R
     match &asked.action {
         None => list(&client, &asked.look)?,
         Some(Action::Link) => {
-            let made = client.ask("POST", "/api/page-links", Some(&serde_json::json!({})))?;
-            output::print(&format!("{}\n", made["link"].as_str().unwrap_or_default()))?;
+            let made: LinkAnswer = client.post("/api/page-links", &NoFields {})?;
+            output::print(&format!("{}\n", made.link))?;
         }
         Some(Action::Revoke(revoke)) => end(&client, revoke)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn sessions(client: &Client) -> anyhow::Result<Value> {
-    let answer = client.ask("GET", "/api/page-sessions", None)?;
-    Ok(answer.get("sessions").cloned().unwrap_or(Value::Null))
+fn sessions<T: DeserializeOwned>(client: &Client) -> anyhow::Result<T> {
+    Ok(client.get::<PageSessionsAnswer<T>>("/api/page-sessions")?.sessions)
 }
 
 fn list(client: &Client, look: &Look) -> anyhow::Result<()> {
-    let answer = sessions(client)?;
+    let answer: Json = sessions(client)?;
     look.print(&answer, |screen| {
-        let rows: Vec<Row> = read(&answer)?;
+        let rows: Vec<Row> = answer.try_read()?;
         if rows.is_empty() {
             let hint = "No browser is signed in: `muster page-sessions link` prints a link.\n";
             return Ok(hint.to_owned());
@@ -107,7 +120,7 @@ fn line(screen: Screen, row: &Row) -> String {
 }
 
 fn end(client: &Client, revoke: &Revoke) -> anyhow::Result<()> {
-    let rows: Vec<Row> = read(&sessions(client)?)?;
+    let rows: Vec<Row> = sessions(client)?;
     let meant: Vec<&Row> = match &revoke.id {
         None => rows.iter().collect(),
         Some(id) => rows.iter().filter(|row| row.id.starts_with(id.as_str())).collect(),
@@ -118,7 +131,7 @@ fn end(client: &Client, revoke: &Revoke) -> anyhow::Result<()> {
         (_, _) => {}
     }
     for row in &meant {
-        client.ask("DELETE", &format!("/api/page-sessions/{}", row.id), None)?;
+        client.delete(&format!("/api/page-sessions/{}", row.id))?;
     }
     Ok(output::print(&format!("{} signed out\n", meant.len()))?)
 }

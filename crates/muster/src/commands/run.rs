@@ -1,5 +1,6 @@
 //! `muster run`: a run started from a goal and a graph, followed, steered and answered.
 
+pub(crate) mod answers;
 mod default_agent;
 pub(crate) mod graph;
 mod inbox;
@@ -13,10 +14,22 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use muster_core::text;
-use serde_json::{Value, json};
+use muster_api::runs::request::ResolutionInput;
+use muster_core::{
+    run::{
+        approval::{Approval, Verdict},
+        command::StatusWish,
+        record::RunStatus,
+    },
+    text,
+};
+use serde::{Serialize, de::IgnoredAny};
 
-use self::{default_agent::DefaultAgent, graph::Graph};
+use self::{
+    answers::{ApprovalsAnswer, ResolvedAnswer, RunAnswer, RunsAnswer},
+    default_agent::DefaultAgent,
+    graph::Graph,
+};
 use crate::{client::Client, config::Settings, output, people::Look};
 
 /// Start a run, or steer one
@@ -143,10 +156,10 @@ enum Action {
 /// Does what is asked.
 pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
-    let wish = |id: &str, body: Value| {
+    let wish = |id: &str, status: StatusWish, interrupt: bool| {
         let id = find(&client, id)?;
-        let answer = client.ask("PATCH", &format!("/api/runs/{id}"), Some(&body))?;
-        let status = answer["run"]["status"].as_str().unwrap_or_default();
+        let status = RunAnswer::change(&client, &id, status, interrupt)?.run.status;
+        let status = status.map_or("", RunStatus::name);
         Ok::<_, anyhow::Error>(output::print(&format!("{id} is {status}\n"))?)
     };
     match &run.action {
@@ -155,16 +168,15 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
             let id = find(&client, &watch.id)?;
             return watch::run(&client, &id, watch.since(), watch.once, &run.look);
         }
-        Some(Action::Pause { id, now }) => {
-            wish(id, json!({"patch": {"status": "paused"}, "interrupt": now}))?;
-        }
-        Some(Action::Resume { id }) => wish(id, json!({"patch": {"status": "running"}}))?,
-        Some(Action::Stop { id }) => wish(id, json!({"patch": {"status": "stopped"}}))?,
+        Some(Action::Pause { id, now }) => wish(id, StatusWish::Paused, *now)?,
+        Some(Action::Resume { id }) => wish(id, StatusWish::Running, false)?,
+        Some(Action::Stop { id }) => wish(id, StatusWish::Stopped, false)?,
         Some(Action::Approve { id, arguments }) => {
-            resolve(&client, id, &consent(arguments.as_deref())?)?;
+            resolve(&client, id, consent(arguments.as_deref())?)?;
         }
         Some(Action::Deny { id, reason }) => {
-            resolve(&client, id, &json!({"status": "denied", "reason": reason}))?;
+            let (status, reason) = (Some(Verdict::Denied), reason.clone());
+            resolve(&client, id, ResolutionInput { status, modified_args: None, reason })?;
         }
         Some(Action::Inbox { id }) => inbox::show(&client, &find(&client, id)?, &run.look)?,
         Some(Action::Resend { id, input }) => {
@@ -214,20 +226,25 @@ pub(crate) fn create(
     purpose: &RunPurpose<'_>,
 ) -> anyhow::Result<String> {
     let mut body = graph.run.clone();
-    body.insert("cwd".to_owned(), json!(purpose.directory));
-    body.insert("goal".to_owned(), json!(purpose.goal));
-    body.extend(purpose.name.iter().map(|name| ("name".to_owned(), json!(name))));
-    body.insert("nodes".to_owned(), json!(graph.nodes));
+    let directory = purpose.directory.to_str().context("the directory's name is not Unicode")?;
+    body.insert("cwd".to_owned(), directory.into());
+    body.insert("goal".to_owned(), purpose.goal.into());
+    body.extend(purpose.name.map(|name| ("name".to_owned(), name.into())));
+    body.insert("nodes".to_owned(), graph.nodes.clone().into());
     // Its edges have to be there before anybody works.
-    body.insert("autoStart".to_owned(), json!(false));
-    let made = client.ask("POST", "/api/runs", Some(&Value::Object(body)))?;
-    let Some(id) = made["run"]["id"].as_str() else { bail!("the server made no run") };
-    let path = format!("/api/runs/{id}");
-    for edge in graph.edges(&made["run"]["nodes"])? {
-        client.ask("POST", &format!("{path}/edges"), Some(&json!({"edge": edge})))?;
+    body.insert("autoStart".to_owned(), false.into());
+    let made = client.post::<RunAnswer>("/api/runs", &body)?.run;
+    let Some(id) = made.run.id else { bail!("the server made no run") };
+    for edge in graph.edges(&made.nodes)? {
+        client.post::<IgnoredAny>(&format!("/api/runs/{id}/edges"), &NewEdge { edge })?;
     }
-    client.ask("PATCH", &path, Some(&json!({"patch": {"status": "running"}})))?;
-    Ok(id.to_owned())
+    RunAnswer::change(client, &id.to_string(), StatusWish::Running, false)?;
+    Ok(id.to_string())
+}
+
+#[derive(Serialize)]
+struct NewEdge {
+    edge: graph::Fields,
 }
 
 /// The run that an id means, or the beginning or the end of one.
@@ -235,46 +252,59 @@ fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     if id.len() == 36 {
         return Ok(id.to_owned());
     }
-    let answer = client.ask("GET", "/api/runs?view=summary&limit=500", None)?;
-    let runs = answer["runs"].as_array().into_iter().flatten();
-    let known = runs.filter_map(|run| run["id"].as_str()).filter(|known| text::names_id(known, id));
-    let found: Vec<&str> = known.collect();
+    let answer: RunsAnswer = client.get("/api/runs?view=summary&limit=500")?;
+    let known = answer.runs.iter().filter_map(|run| run.run.id).map(|known| known.to_string());
+    let found: Vec<String> = known.filter(|known| text::names_id(known, id)).collect();
     match &found[..] {
-        [only] => Ok((*only).to_owned()),
+        [only] => Ok(only.clone()),
         [] => bail!("no run has an id that begins or ends with {id:?}: `muster runs` lists them"),
         several => bail!("{} runs match {id:?}: use more of the id", several.len()),
     }
 }
 
 /// The answer yes, to the call as it was asked for or to another one.
-fn consent(arguments: Option<&str>) -> anyhow::Result<Value> {
-    let Some(arguments) = arguments else { return Ok(json!({"status": "approved"})) };
-    let arguments: serde_json::Map<String, Value> = serde_json::from_str(arguments)
+fn consent(arguments: Option<&str>) -> anyhow::Result<ResolutionInput> {
+    let Some(arguments) = arguments else {
+        return Ok(ResolutionInput { status: Some(Verdict::Approved), ..Default::default() });
+    };
+    let modified_args = serde_json::from_str(arguments)
         .context("--arguments takes a JSON object with all arguments of the call")?;
-    Ok(json!({"status": "modified", "modifiedArgs": arguments}))
+    let status = Some(Verdict::Modified);
+    Ok(ResolutionInput { status, modified_args: Some(modified_args), reason: None })
 }
 
 /// Answers an approval, named by itself or by its run.
-fn resolve(client: &Client, id: &str, resolution: &Value) -> anyhow::Result<()> {
-    let answer = client.ask("GET", "/api/approvals", None)?;
-    let pending: Vec<&Value> = answer["approvals"].as_array().into_iter().flatten().collect();
-    let meant = |value: &Value| value.as_str().is_some_and(|known| text::names_id(known, id));
-    let meant: Vec<&&Value> = pending
-        .iter()
-        .filter(|row| meant(&row["approval"]["approvalId"]) || meant(&row["runId"]))
-        .collect();
+fn resolve(client: &Client, id: &str, resolution: ResolutionInput) -> anyhow::Result<()> {
+    let meant = |approval: &Approval| {
+        let ids = [approval.approval_id.to_string(), approval.run_id.to_string()];
+        ids.iter().any(|known| text::names_id(known, id))
+    };
+    let pending = ApprovalsAnswer::pending(client)?;
+    let meant: Vec<&Approval> = pending.iter().filter(|approval| meant(approval)).collect();
     let approval = match &meant[..] {
-        [only] => only["approval"]["approvalId"].as_str().unwrap_or(id),
-        [] if id.len() == 36 => id,
+        [only] => only.approval_id.to_string(),
+        [] if id.len() == 36 => id.to_owned(),
         [] => bail!("no pending approval or run of one matches {id:?}"),
         several => {
-            let lines = several.iter().map(|row| format!("\n{}", line::approval(&row["approval"])));
-            bail!("several approvals wait, name one:{}", lines.collect::<String>());
+            let line = |it: &&Approval| format!("\n{}", line::approval(it.approval_id, &it.tool));
+            let lines: String = several.iter().map(line).collect();
+            bail!("several approvals wait, name one:{lines}");
         }
     };
-    let path = format!("/api/approvals/{approval}/resolve");
-    let body = json!({"resolution": resolution});
-    let answer = client.ask("POST", &path, Some(&body))?;
-    let status = answer["resolution"]["status"].as_str().unwrap_or_default();
+    let status = answer(client, &approval, resolution)?.resolution.map(|answer| answer.status);
+    let status = status.map_or("", Verdict::name);
     Ok(output::print(&format!("{approval} is {status}\n"))?)
+}
+
+#[derive(Serialize)]
+struct NewResolution {
+    resolution: ResolutionInput,
+}
+
+pub(crate) fn answer(
+    client: &Client,
+    approval: &str,
+    resolution: ResolutionInput,
+) -> anyhow::Result<ResolvedAnswer> {
+    client.post(&format!("/api/approvals/{approval}/resolve"), &NewResolution { resolution })
 }

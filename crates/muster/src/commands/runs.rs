@@ -3,14 +3,19 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muster_core::run::record::{Phase, RunStatus};
-use serde::Deserialize;
-use serde_json::Value;
+use muster_core::{
+    Json,
+    run::{
+        record::{Phase, RunStatus},
+        view::snapshot::RunSnapshot,
+    },
+};
 
+use super::run::answers::RunsAnswer;
 use crate::{
     client::Client,
     config::Settings,
-    people::{Look, read},
+    people::Look,
     screen::{Screen, Tone, cut, fill},
 };
 
@@ -38,38 +43,18 @@ pub(crate) struct RunsCommand {
     look: Look,
 }
 
-/// A run as a line shows it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Row {
-    id: String,
-    name: String,
-    status: RunStatus,
-    phase: Phase,
-    updated_at: String,
-    counts: Counts,
-}
-
-#[derive(Deserialize)]
-struct Counts {
-    nodes: u64,
-    running: u64,
-    failed: u64,
-    approvals: u64,
-}
-
 /// Prints the list.
 pub(crate) fn run(settings: &Settings, runs: &RunsCommand) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     let status = runs.status.as_ref().map(|status| format!("&status={status}"));
     let path = format!("/api/runs?view=summary&limit=500{}", status.unwrap_or_default());
-    let answer = client.ask("GET", &path, None)?;
+    let answer: Json = client.get(&path)?;
     runs.look.print(&answer, |screen| {
-        let rows: Vec<Row> = read(answer.get("runs").unwrap_or(&Value::Null))?;
-        if rows.is_empty() {
+        let RunsAnswer { runs } = answer.try_read()?;
+        if runs.is_empty() {
             return Ok("There are no runs: `muster run \"goal\" --graph FILE` starts one.\n".into());
         }
-        Ok(rows.iter().map(|row| line(screen, row)).collect())
+        Ok(runs.iter().map(|run| line(screen, run)).collect())
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -85,18 +70,24 @@ pub(super) fn tone(status: RunStatus) -> Tone {
     }
 }
 
-fn line(screen: Screen, row: &Row) -> String {
-    let id = screen.paint(Tone::Strong, &fill(&row.id, ID_COLUMNS));
-    let status = screen.paint(tone(row.status), &fill(row.status.name(), STATUS_COLUMNS));
-    let phase = fill(row.phase.name(), PHASE_COLUMNS);
-    let Counts { nodes, running, failed, approvals } = row.counts;
-    let mut told = format!("{running}/{nodes} nodes run");
-    if failed > 0 {
-        told += &format!(", {failed} failed");
+fn line(screen: Screen, RunSnapshot { run, counts, .. }: &RunSnapshot<'_>) -> String {
+    let id = run.id.map(|id| id.to_string()).unwrap_or_default();
+    let id = screen.paint(Tone::Strong, &fill(&id, ID_COLUMNS));
+    let status = fill(run.status.map_or("", RunStatus::name), STATUS_COLUMNS);
+    let status = screen.paint(run.status.map_or(Tone::Faint, tone), &status);
+    let phase = fill(run.phase.map_or("", Phase::name), PHASE_COLUMNS);
+    let mut told = String::new();
+    if let Some(counts) = counts {
+        told += &format!("{}/{} nodes run", counts.running, counts.nodes);
+        if counts.failed > 0 {
+            told += &format!(", {} failed", counts.failed);
+        }
+        if counts.approvals > 0 {
+            told += &format!(", {} to approve", counts.approvals);
+        }
     }
-    if approvals > 0 {
-        told += &format!(", {approvals} to approve");
-    }
-    let told = screen.paint(Tone::Faint, &format!("{:<32}  {}", told, row.updated_at));
-    format!("{id}  {status}  {phase}  {told}  {}\n", cut(&row.name, 60))
+    let updated_at = run.updated_at.map(|at| at.to_string()).unwrap_or_default();
+    let told = screen.paint(Tone::Faint, &format!("{told:<32}  {updated_at}"));
+    let name = cut(run.name.as_deref().unwrap_or_default(), 60);
+    format!("{id}  {status}  {phase}  {told}  {name}\n")
 }

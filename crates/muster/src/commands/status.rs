@@ -5,12 +5,11 @@ use std::{fmt::Write as _, process::ExitCode};
 use anyhow::bail;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::{
     client::Client,
     config::{Settings, ValueSource},
-    people::{Look, read},
+    people::Look,
     screen::{Screen, Tone},
 };
 
@@ -40,6 +39,16 @@ struct Health {
     uptime_seconds: u64,
 }
 
+/// A server and what was found out about it.
+#[derive(Serialize)]
+struct FoundServer<'a> {
+    url: &'a str,
+    source: &'a ValueSource,
+    #[serde(flatten)]
+    health: &'a Health,
+    access: Access,
+}
+
 /// What a server makes of our token.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,23 +60,16 @@ enum Access {
 /// Prints what the server says.
 pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
-    let reply = client.get("/health")?;
-    let Ok(health) = read::<Health>(&reply.body) else {
+    let reply = client.send("GET", "/health", None)?;
+    let Ok(health) = reply.read::<Health>() else {
         bail!("{} answers with status {}, but not as a server", client.url(), reply.status);
     };
-    let access = match client.get("/api/ops")?.status {
+    let access = match client.send("GET", "/api/ops", None)?.status {
         OK => Access::Granted,
         _ => Access::Refused,
     };
-    let raw = json!({
-        "url": client.url(),
-        "source": client.source(),
-        "status": health.status,
-        "version": health.version,
-        "uptime_seconds": health.uptime_seconds,
-        "access": access,
-    });
-    status.look.print(&raw, |screen| lines(screen, &client, &health, access))?;
+    let found = FoundServer { url: client.url(), source: client.source(), health: &health, access };
+    status.look.print(&found, |screen| lines(screen, &client, &health, access))?;
     let works = health.status == "ok" && access == Access::Granted;
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

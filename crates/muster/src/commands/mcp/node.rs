@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
 use muster_mcp::{RunServerClient, RunTool};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -39,13 +38,11 @@ impl NodeServer {
             return Err(format!("there is no tool {name:?}"));
         }
         let path = format!("/api/agent/{folder}/{name}");
-        let told = self.0.ask("POST", &path, Some(&Value::Object(body)));
-        told.map_err(|error| format!("{error:#}"))
+        self.0.post(&path, &body).map_err(|error| format!("{error:#}"))
     }
 
     fn listed(&self) -> anyhow::Result<Vec<RunTool>> {
-        let told = self.0.ask("GET", "/api/agent/tools", None)?;
-        let told: Listing = serde_json::from_value(told).context("the tools cannot be read")?;
+        let told: Listing = self.0.get("/api/agent/tools")?;
         let tool = |Listed { name, description, schema }| RunTool { name, description, schema };
         Ok(told.tools.into_iter().map(tool).collect())
     }

@@ -2,9 +2,10 @@
 
 use anyhow::bail;
 use clap::Args;
-use serde_json::{Value, json};
+use muster_api::runs::ProviderFamily;
+use muster_core::run::node::{DEFAULT_PROFILE, Provider};
 
-use super::graph::Graph;
+use super::{answers::ProvidersAnswer, graph::Graph};
 use crate::client::Client;
 
 /// The agent of nodes that name none.
@@ -28,12 +29,12 @@ impl DefaultAgent {
         let provider = match (&self.provider, &self.profile) {
             (Some(provider), _) => provider.clone(),
             (None, Some(_)) => "custom".to_owned(),
-            (None, None) => ready(&client.ask("GET", "/api/providers", None)?)?,
+            (None, None) => ready(&client.get::<ProvidersAnswer>("/api/providers")?.providers)?,
         };
         for node in std::iter::once(first).chain(open) {
-            node.insert("provider".to_owned(), json!(provider));
+            node.insert("provider".to_owned(), provider.clone().into());
             if let Some(profile) = &self.profile {
-                node.entry("providerProfile").or_insert_with(|| json!(profile));
+                node.entry("providerProfile").or_insert_with(|| profile.clone().into());
             }
         }
         Ok(graph)
@@ -41,44 +42,48 @@ impl DefaultAgent {
 }
 
 /// The first provider that is installed and not logged out.
-fn ready(survey: &Value) -> anyhow::Result<String> {
-    let known: Vec<&Value> = survey["providers"].as_array().into_iter().flatten().collect();
-    let fit = |row: &&&Value| installed(row) && row["loggedIn"] != false;
-    if let Some(name) = known.iter().find(fit).and_then(|row| row["name"].as_str()) {
-        return Ok(name.to_owned());
+fn ready(known: &[ProviderFamily]) -> anyhow::Result<String> {
+    let fit =
+        |family: &&ProviderFamily| is_installed(family) && family.probe.logged_in != Some(false);
+    if let Some(family) = known.iter().find(fit) {
+        return Ok(family.name.name().to_owned());
     }
-    let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    let told = |row: &&Value| match installed(row) {
-        true => format!("\n  {}: not logged in", word(row, "name")),
-        false => format!("\n  {}: {}", word(row, "name"), word(row, "detail")),
+    let missing = |family: &ProviderFamily| match is_installed(family) {
+        true => format!("\n  {}: not logged in", family.name),
+        false => format!("\n  {}: {}", family.name, family.probe.detail),
     };
-    bail!("no agent is ready on this machine:{}", known.iter().map(told).collect::<String>())
+    bail!("no agent is ready on this machine:{}", known.iter().map(missing).collect::<String>())
 }
 
 /// Whether there is a program behind a node that names no profile.
-fn installed(row: &Value) -> bool {
-    match row["name"] == "custom" {
-        true => row["byProfile"]["default"]["available"] == true,
-        false => row["available"] == true,
+fn is_installed(family: &ProviderFamily) -> bool {
+    match family.name {
+        Provider::Custom => {
+            family.by_profile.get(DEFAULT_PROFILE).is_some_and(|probe| probe.available)
+        }
+        _ => family.probe.available,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::ready;
+    use super::{Provider, ProvidersAnswer, ready};
 
     #[test]
     fn the_first_agent_that_can_work_is_taken_and_none_says_what_is_missing() {
-        let codex = json!({"name": "codex", "available": true, "loggedIn": false, "detail": ""});
-        let claude = json!({"name": "claude", "available": true, "loggedIn": null});
-        let gemini = json!({"name": "gemini", "available": false, "detail": "npm install it"});
-        let custom = json!({"name": "custom", "available": true,
-            "byProfile": {"opencode": {"available": true}}});
-        let survey = json!({"providers": [custom, codex, claude, gemini]});
-        assert_eq!(ready(&survey).unwrap(), "claude");
-        let none = ready(&json!({"providers": [codex, gemini]})).unwrap_err().to_string();
+        let survey = r#"{"providers": [
+            {"name": "custom", "profiles": [], "available": true, "detail": "",
+             "byProfile": {"opencode": {"available": true, "detail": ""}}},
+            {"name": "codex", "profiles": [], "available": true, "loggedIn": false, "detail": "",
+             "byProfile": {}},
+            {"name": "claude", "profiles": [], "available": true, "loggedIn": null, "detail": "",
+             "byProfile": {}},
+            {"name": "gemini", "profiles": [], "available": false, "detail": "npm install it",
+             "byProfile": {}}]}"#;
+        let mut known = serde_json::from_str::<ProvidersAnswer>(survey).unwrap().providers;
+        assert_eq!(ready(&known).unwrap(), "claude");
+        known.retain(|family| matches!(family.name, Provider::Codex | Provider::Gemini));
+        let none = ready(&known).unwrap_err().to_string();
         assert!(none.contains("codex: not logged in"), "{none}");
         assert!(none.contains("gemini: npm install it"), "{none}");
     }

@@ -3,12 +3,14 @@
 //! Nodes are named in edges by their alias or label. `role` and `profile` are short for
 //! `roleTemplate` and `providerProfile`. What is wrong with a value, the server says.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context as _, bail};
-use serde_json::{Map, Value, json};
+use muster_core::run::{id::NodeId, node::NodePatch};
+use serde_json::{Map, Value};
 
-type Fields = Map<String, Value>;
+/// Fields as the file has them; what is wrong with one, the server says.
+pub(super) type Fields = Map<String, Value>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Graph {
@@ -23,9 +25,9 @@ const SHORT: [(&str, &str); 2] = [("role", "roleTemplate"), ("profile", "provide
 
 /// A run of one orchestrator.
 pub(super) fn single() -> Graph {
-    let node = json!({"label": "lead", "roleTemplate": "orchestrator"});
-    let nodes = node.as_object().cloned().into_iter().collect();
-    Graph { run: Fields::new(), nodes, edges: Vec::new() }
+    let node = [("label", "lead"), ("roleTemplate", "orchestrator")];
+    let node = node.map(|(name, value)| (name.to_owned(), value.into()));
+    Graph { run: Fields::new(), nodes: vec![node.into_iter().collect()], edges: Vec::new() }
 }
 
 pub(super) fn read(file: &Path) -> anyhow::Result<Graph> {
@@ -59,17 +61,22 @@ fn tables(run: &mut Fields, name: &str) -> anyhow::Result<Vec<Fields>> {
 
 impl Graph {
     /// The edges with the ids that the nodes have got.
-    pub(super) fn edges(&self, nodes: &Value) -> anyhow::Result<Vec<Fields>> {
+    pub(super) fn edges(&self, nodes: &BTreeMap<NodeId, NodePatch>) -> anyhow::Result<Vec<Fields>> {
+        let is_called = |node: &NodePatch, name: &str| {
+            node.label.as_deref() == Some(name)
+                || node.alias.as_ref().is_some_and(|alias| alias.as_deref() == Some(name))
+        };
         let id = |name: &Value| {
-            let mut known = nodes.as_object().into_iter().flatten();
-            let found = known.find(|(_, node)| node["alias"] == *name || node["label"] == *name);
-            found.map(|(id, _)| json!(id)).with_context(|| format!("no node is called {name}"))
+            let named = |word| nodes.iter().find(|(_, node)| is_called(node, word));
+            let found = name.as_str().and_then(named).map(|(id, _)| id.to_string());
+            found.with_context(|| format!("no node is called {name}"))
         };
         let connected = |edge: &Fields| {
             let mut edge = edge.clone();
             for end in ["from", "to"] {
                 let name = edge.get(end).with_context(|| format!("an edge needs {end}"))?;
-                edge.insert(end.to_owned(), id(name)?);
+                let id = id(name)?;
+                edge.insert(end.to_owned(), id.into());
             }
             Ok(edge)
         };
@@ -79,9 +86,9 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::collections::BTreeMap;
 
-    use super::parse;
+    use super::{NodeId, NodePatch, parse};
 
     const FILE: &str = r#"
         mode = "INTERACTIVE"
@@ -109,10 +116,16 @@ mod tests {
         assert_eq!(graph.run["checks"][0]["command"], "true");
         assert_eq!(graph.nodes[0]["roleTemplate"], "orchestrator");
         assert_eq!(graph.nodes[1]["providerProfile"], "small");
-        let nodes = json!({"1": {"alias": "lead", "label": "Lead"}, "2": {"label": "Worker"}});
-        let edges = graph.edges(&nodes).unwrap();
-        assert_eq!((&edges[0]["from"], &edges[0]["to"]), (&json!("1"), &json!("2")));
-        assert!(graph.edges(&json!({})).is_err());
+        let node = |label: &str, alias: &str| NodePatch {
+            label: Some(label.to_owned()),
+            alias: Some(Some(alias.to_owned())),
+            ..NodePatch::default()
+        };
+        let nodes = [(NodeId(1), node("Lead", "lead")), (NodeId(2), node("Worker", ""))];
+        let edges = graph.edges(&nodes.into_iter().collect()).unwrap();
+        assert_eq!(edges[0]["from"], NodeId(1).to_string());
+        assert_eq!(edges[0]["to"], NodeId(2).to_string());
+        assert!(graph.edges(&BTreeMap::new()).is_err());
         assert!(parse("nodes = 7").is_err());
         assert!(parse("").is_err());
     }

@@ -2,8 +2,16 @@
 //! person.
 
 use anyhow::bail;
-use muster_core::text;
-use serde_json::{Value, json};
+use muster_core::{
+    run::{
+        id::NodeId,
+        inbox::{InboxContent, InboxItem, ItemState},
+    },
+    text,
+};
+use serde::{Serialize, de::IgnoredAny};
+
+use super::answers::{InboxAnswer, RunAnswer};
 
 use crate::{
     client::Client,
@@ -21,42 +29,40 @@ const LEAD_COLUMNS: usize = ID_COLUMNS + NAME_COLUMNS + STATE_COLUMNS + 6;
 
 /// An input with its node.
 struct Input {
-    node: String,
+    node: NodeId,
     label: String,
-    item: Value,
+    item: InboxItem,
 }
 
 impl Input {
-    fn id(&self) -> &str {
-        self.item["id"].as_str().unwrap_or_default()
-    }
-
-    fn state(&self) -> &str {
-        self.item["state"].as_str().unwrap_or_default()
-    }
-
     /// What it says, in one line.
     fn words(&self) -> String {
-        let content = &self.item["content"];
-        let said = content["message"]["content"].as_str();
-        let said = said.or_else(|| content["envelope"]["payload"]["message"].as_str());
-        text::join_words(said.unwrap_or_default(), ' ')
+        let said = match &self.item.content {
+            InboxContent::Message(message) => &message.content,
+            InboxContent::Envelope(envelope) => &envelope.payload.message,
+        };
+        text::join_words(said, ' ')
     }
 
     fn line(&self, screen: Screen) -> String {
-        let state = fill(self.state(), STATE_COLUMNS);
-        let state = if self.state() == "failed" { screen.paint(Tone::Bad, &state) } else { state };
+        let state = fill(self.item.state.name(), STATE_COLUMNS);
+        let has_failed = self.item.state == ItemState::Failed;
+        let state = if has_failed { screen.paint(Tone::Bad, &state) } else { state };
         let name = fill(&self.label, NAME_COLUMNS);
         let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
-        format!("{}  {name}  {state}  {}\n", self.id(), cut(&self.words(), room))
+        format!("{}  {name}  {state}  {}\n", self.item.id, cut(&self.words(), room))
     }
 }
+
+/// The body of a request that says everything by its path.
+#[derive(Serialize)]
+struct NoFields {}
 
 /// Lists all of them.
 pub(super) fn show(client: &Client, run: &str, look: &Look) -> anyhow::Result<()> {
     let inputs = all(client, run)?;
-    let raw: Vec<&Value> = inputs.iter().map(|input| &input.item).collect();
-    look.print(&json!({"inbox": raw}), |screen| {
+    let raw = InboxAnswer { inbox: inputs.iter().map(|input| input.item.clone()).collect() };
+    look.print(&raw, |screen| {
         if inputs.is_empty() {
             return Ok("nothing waits for the nodes of this run\n".to_owned());
         }
@@ -67,25 +73,27 @@ pub(super) fn show(client: &Client, run: &str, look: &Look) -> anyhow::Result<()
 /// Gives one that failed to its node again.
 pub(super) fn resend(client: &Client, run: &str, input: &str) -> anyhow::Result<()> {
     let input = find(client, run, input)?;
-    client.ask("POST", &format!("{}/resend", path(run, &input)), Some(&json!({})))?;
-    Ok(output::print(&format!("{} is queued for {}\n", input.id(), input.label))?)
+    client.post::<IgnoredAny>(&format!("{}/resend", path(run, &input)), &NoFields {})?;
+    Ok(output::print(&format!("{} is queued for {}\n", input.item.id, input.label))?)
 }
 
 /// Deletes one.
 pub(super) fn discard(client: &Client, run: &str, input: &str) -> anyhow::Result<()> {
     let input = find(client, run, input)?;
-    client.ask("DELETE", &path(run, &input), None)?;
-    Ok(output::print(&format!("{} is deleted\n", input.id()))?)
+    client.delete(&path(run, &input))?;
+    Ok(output::print(&format!("{} is deleted\n", input.item.id))?)
 }
 
 fn path(run: &str, input: &Input) -> String {
-    format!("/api/runs/{run}/nodes/{}/inbox/{}", input.node, input.id())
+    format!("/api/runs/{run}/nodes/{}/inbox/{}", input.node, input.item.id)
 }
 
 /// The input that an id, or the end of one, means.
 fn find(client: &Client, run: &str, id: &str) -> anyhow::Result<Input> {
-    let mut meant: Vec<Input> =
-        all(client, run)?.into_iter().filter(|input| input.id().ends_with(id)).collect();
+    let mut meant: Vec<Input> = all(client, run)?
+        .into_iter()
+        .filter(|input| input.item.id.to_string().ends_with(id))
+        .collect();
     match (meant.pop(), meant.len()) {
         (Some(only), 0) => Ok(only),
         (None, _) => bail!("no input ends with {id:?}: `muster run inbox {run}` lists them"),
@@ -94,21 +102,16 @@ fn find(client: &Client, run: &str, id: &str) -> anyhow::Result<Input> {
 }
 
 fn all(client: &Client, run: &str) -> anyhow::Result<Vec<Input>> {
-    let answer = client.ask("GET", &format!("/api/runs/{run}?artifacts=none"), None)?;
     let mut inputs = Vec::new();
-    for (node, known) in answer["run"]["nodes"].as_object().into_iter().flatten() {
-        let waiting = |count: &str| known[count].as_u64().unwrap_or(0);
-        if waiting("inboxCount") + waiting("failedInputs") == 0 {
+    for (node, known) in RunAnswer::get(client, run)?.nodes {
+        let waiting = known.inbox_count.unwrap_or(0) + known.failed_inputs.unwrap_or(0);
+        if waiting == 0 {
             continue;
         }
-        let inbox = client.ask("GET", &format!("/api/runs/{run}/nodes/{node}/inbox"), None)?;
-        let label = known["label"].as_str().unwrap_or_default();
-        let items = inbox["inbox"].as_array().into_iter().flatten();
-        inputs.extend(items.map(|item| Input {
-            node: node.clone(),
-            label: label.to_owned(),
-            item: item.clone(),
-        }));
+        let answer: InboxAnswer = client.get(&format!("/api/runs/{run}/nodes/{node}/inbox"))?;
+        let label = known.label.unwrap_or_default();
+        let items = answer.inbox.into_iter();
+        inputs.extend(items.map(|item| Input { node, label: label.clone(), item }));
     }
     Ok(inputs)
 }

@@ -2,8 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::text;
-use serde_json::Value;
+use muster_core::{
+    Json,
+    run::{
+        artifact::{Artifact, ArtifactKind},
+        event::{RunEvent, RunFact, TurnStep},
+        id::{ApprovalId, NodeId},
+        node::NodeStatus,
+        record::RunPatch,
+        turn::Tool,
+        view::snapshot::RunSnapshot,
+    },
+    text,
+};
+use serde::Deserialize;
 
 use crate::screen::{Screen, Tone, cut, spelled_out};
 
@@ -12,207 +24,229 @@ const NAME_COLUMNS: usize = 12;
 /// Columns before the text: time, number, name, and what is between them.
 const LEAD_COLUMNS: usize = 8 + 2 + 6 + 2 + NAME_COLUMNS + 2;
 
+/// Where an event is in the run.
+#[derive(Debug, Deserialize)]
+pub(super) struct EventPlace {
+    pub(super) seq: u64,
+    ts: String,
+}
+
 /// What the nodes of a run are called, as its events tell.
 #[derive(Debug, Default)]
-pub(super) struct NodeNames(BTreeMap<String, String>);
+pub(super) struct NodeNames(BTreeMap<NodeId, String>);
 
 impl NodeNames {
     /// Learns the names that a run has now.
-    pub(super) fn of(run: &Value) -> Self {
-        let nodes = run["nodes"].as_object().into_iter().flatten();
-        let named =
-            |(id, node): (&String, &Value)| Some((id.clone(), node["label"].as_str()?.into()));
-        Self(nodes.filter_map(named).collect())
+    pub(super) fn of(run: &RunSnapshot<'_>) -> Self {
+        let named = run.nodes.iter().filter_map(|(id, node)| Some((*id, node.label.clone()?)));
+        Self(named.collect())
     }
 
-    fn learn(&mut self, event: &Value) {
-        if let (Some(id), Some(label)) =
-            (event["nodeId"].as_str(), event["patch"]["label"].as_str())
+    fn learn(&mut self, event: &RunEvent) {
+        if let (Some(id), RunFact::NodePatched(patched)) = (event.node_id, &event.fact)
+            && let Some(label) = &patched.patch.label
         {
-            self.0.insert(id.to_owned(), label.to_owned());
+            self.0.insert(id, label.clone());
         }
     }
 
-    fn name(&self, id: &Value) -> String {
-        let id = id.as_str().unwrap_or_default();
-        let runtime = || id.chars().all(|letter| matches!(letter, '0' | '-'));
-        match self.0.get(id) {
+    fn name(&self, id: NodeId) -> String {
+        match self.0.get(&id) {
             Some(name) => text::join_words(name, ' '),
-            None if id.is_empty() => String::new(),
-            None if runtime() => "muster".to_owned(),
-            None => text::short_id(id).to_owned(),
+            None if id == NodeId(0) => "muster".to_owned(),
+            None => text::short_id(&id.to_string()).to_owned(),
         }
     }
 }
 
 /// The line of an event; nothing for those that only machines need.
-pub(super) fn event(screen: Screen, names: &mut NodeNames, event: &Value) -> Option<String> {
-    let kind = event["type"].as_str()?;
+pub(super) fn event(
+    screen: Screen,
+    names: &mut NodeNames,
+    place: &EventPlace,
+    event: &RunEvent,
+) -> Option<String> {
     names.learn(event);
-    let (tone, words) = told(names, kind, event)?;
-    let time = event["ts"].as_str().unwrap_or_default();
+    let (tone, words) = told(names, event)?;
     // The clock without the date.
-    let clock = time.get(11..19).unwrap_or(time);
-    let seq = event["seq"].as_u64().unwrap_or(0);
-    let lead = screen.paint(Tone::Faint, &format!("{clock}  {seq:>6}"));
-    let who = match kind {
+    let clock = place.ts.get(11..19).unwrap_or(&place.ts);
+    let lead = screen.paint(Tone::Faint, &format!("{clock}  {:>6}", place.seq));
+    let who = match &event.fact {
         // The one who hands something over, not the one who gets it.
-        "handoff.sent" => names.name(&event["envelope"]["fromNodeId"]),
-        _ => names.name(&event["nodeId"]),
+        RunFact::HandoffSent(sent) => Some(sent.envelope.from_node_id),
+        _ => event.node_id,
     };
-    let who = cut(&who, NAME_COLUMNS);
+    let who = cut(&who.map(|id| names.name(id)).unwrap_or_default(), NAME_COLUMNS);
     let who = screen.paint(Tone::Strong, &format!("{who:<NAME_COLUMNS$}"));
-    let words = laid_out(screen, kind, &words);
+    let words = laid_out(screen, &event.fact, &words);
     let words = tone.map_or(words.clone(), |tone| screen.paint(tone, &words));
     Some(format!("{lead}  {who}  {words}\n"))
 }
 
 /// What a person has to read or decide about is there to its last word; the rest is one line each.
-fn laid_out(screen: Screen, kind: &str, words: &str) -> String {
+fn laid_out(screen: Screen, fact: &RunFact, words: &str) -> String {
     let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
     let indent = " ".repeat(LEAD_COLUMNS);
-    match kind {
-        "approval.requested" => screen.folded(words, &indent),
-        "tool.started" | "tool.completed" | "message.user" | "handoff.sent" => {
-            cut(&text::join_words(words, ' '), room)
-        }
+    match fact {
+        RunFact::ApprovalRequested(_) => screen.folded(words, &indent),
+        RunFact::ToolStarted(_)
+        | RunFact::ToolCompleted(_)
+        | RunFact::MessageQueued(_)
+        | RunFact::HandoffSent(_) => cut(&text::join_words(words, ' '), room),
         _ => screen.wrapped(words.trim(), &indent).join("\n").trim_start().to_owned(),
     }
 }
 
 /// The words of an event and how they are painted.
-fn told(names: &NodeNames, kind: &str, event: &Value) -> Option<(Option<Tone>, String)> {
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (tone, words) = match kind {
-        "run.patch" => (Tone::Strong, status(&event["patch"])?),
-        "run.phase" => {
-            (Tone::Strong, format!("── {} ({})", word(&event["phase"]), word(&event["reason"])))
+fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
+    let (tone, words) = match &event.fact {
+        RunFact::RunPatched(patched) => (Tone::Strong, status(&patched.patch.run)?),
+        RunFact::PhaseChanged(to) => (Tone::Strong, format!("── {} ({})", to.phase, to.reason)),
+        RunFact::ModeChanged(to) => (Tone::Strong, format!("── {} {}", to.mode, to.global_mode)),
+        RunFact::RunStalled(stalled) => {
+            (Tone::Bad, format!("goes in circles: {}", stalled.evidence.rule))
         }
-        "run.mode" => {
-            (Tone::Strong, format!("── {} {}", word(&event["mode"]), word(&event["globalMode"])))
+        RunFact::BudgetReached(reached) => {
+            (Tone::Bad, format!("budget: {} {}", reached.metric, reached.level))
         }
-        "run.stalled" => {
-            (Tone::Bad, format!("goes in circles: {}", word(&event["evidence"]["rule"])))
+        RunFact::ViolationFound(found) => {
+            (Tone::Bad, format!("must not write {}", Json::of(&found.paths)))
         }
-        "run.budget" => {
-            (Tone::Bad, format!("budget: {} {}", word(&event["metric"]), word(&event["level"])))
+        RunFact::NodeProgressed(node) if node.status == NodeStatus::Failed => {
+            (Tone::Bad, format!("failed: {}", node.summary))
         }
-        "node.violation" => (Tone::Bad, format!("must not write {}", event["paths"])),
-        "node.progress" if event["status"] == "failed" => {
-            (Tone::Bad, format!("failed: {}", word(&event["summary"])))
+        RunFact::MessageQueued(queued) => (Tone::Active, format!("← {}", queued.message.content)),
+        RunFact::TextFinished(text) => return Some((None, text.content.clone())),
+        RunFact::HandoffSent(sent) => {
+            let receiver = event.node_id.map(|id| names.name(id)).unwrap_or_default();
+            (Tone::Active, format!("→ {receiver}: {}", sent.envelope.payload.message))
         }
-        "message.user" => (Tone::Active, format!("← {}", word(&event["message"]["content"]))),
-        "message.assistant.final" => return Some((None, word(&event["content"]))),
-        "handoff.sent" => {
-            let message = word(&event["envelope"]["payload"]["message"]);
-            (Tone::Active, format!("→ {}: {message}", names.name(&event["nodeId"])))
+        RunFact::ToolStarted(started) => (Tone::Faint, call(&started.tool)),
+        RunFact::ToolCompleted(completed) if !completed.result.ok => {
+            let error = completed.error.as_ref();
+            (Tone::Bad, format!("✗ {}", error.map_or("", |error| &error.message)))
         }
-        "tool.started" => (Tone::Faint, call(&event["tool"])),
-        "tool.completed" if event["result"]["ok"] == false => {
-            (Tone::Bad, format!("✗ {}", word(&event["error"]["message"])))
+        RunFact::ApprovalRequested(asked) => {
+            (Tone::Warning, format!("asks: {}", approval(asked.approval_id, &asked.tool)))
         }
-        "approval.requested" => (Tone::Warning, format!("asks: {}", approval(event))),
-        "approval.resolved" => (Tone::Good, format!("✓ {}", word(&event["resolution"]["status"]))),
-        "artifact.created" if event["artifact"]["kind"] == "diff" => changes(event)?,
-        "turn.status" if event["status"] == "turn.failed" => {
-            (Tone::Bad, format!("✗ {} {}", word(&event["reason"]), word(&event["detail"])))
+        RunFact::ApprovalResolved(answered) => {
+            (Tone::Good, format!("✓ {}", answered.resolution.status))
         }
+        RunFact::ArtifactCreated(created) => changes(&created.artifact)?,
+        RunFact::TurnMoved(turn) => match &turn.step {
+            TurnStep::Failed(ended) => {
+                let detail = ended.detail.as_deref().unwrap_or_default();
+                (Tone::Bad, format!("✗ {} {detail}", ended.reason))
+            }
+            _ => return None,
+        },
         _ => return None,
     };
     Some((Some(tone), words))
 }
 
 /// What a turn changed, unless it was nothing.
-fn changes(event: &Value) -> Option<(Tone, String)> {
-    let metadata = &event["artifact"]["metadata"];
-    let changed = metadata["filesChanged"].as_array().is_some_and(|files| !files.is_empty());
-    let summary = metadata["summary"].as_str().unwrap_or_default();
-    changed.then(|| (Tone::Good, format!("± {summary}")))
+fn changes(artifact: &Artifact) -> Option<(Tone, String)> {
+    let diff = artifact.metadata.diff.as_ref().filter(|diff| !diff.files_changed.is_empty())?;
+    let is_diff = artifact.kind == ArtifactKind::Diff;
+    is_diff.then(|| (Tone::Good, format!("± {}", diff.summary)))
 }
 
 /// A run's new status, with its reason.
-fn status(patch: &Value) -> Option<String> {
-    let status = patch["status"].as_str()?;
-    let message = patch["statusReason"]["message"].as_str();
-    Some(message.map_or_else(|| status.to_owned(), |message| format!("{status}: {message}")))
+fn status(patch: &RunPatch) -> Option<String> {
+    let status = patch.status?;
+    let reason = patch.status_reason.as_ref().and_then(Option::as_ref);
+    Some(match reason {
+        Some(reason) => format!("{status}: {}", reason.message),
+        None => status.to_string(),
+    })
 }
 
 /// The argument that tells most of a call, by its names.
 const VITAL: [&str; 6] = ["cmd", "command", "path", "to", "label", "summary"];
 
 /// A call of a tool, by what matters most of it.
-fn call(tool: &Value) -> String {
-    let name = tool["name"].as_str().unwrap_or_default();
-    match VITAL.into_iter().find_map(|key| tool["args"][key].as_str()) {
+fn call(Tool { name, args, .. }: &Tool) -> String {
+    match VITAL.into_iter().find_map(|key| args.get(key)?.as_str()) {
         Some(vital) => format!("{name} {vital}"),
-        None => format!("{name} {}", tool["args"]),
+        None => format!("{name} {}", Json::of(args)),
     }
 }
 
 /// A call of a tool with all of its arguments.
-fn whole_call(tool: &Value) -> String {
-    let others = tool["args"].as_object().is_some_and(|arguments| arguments.len() > 1);
-    if others {
-        let name = tool["name"].as_str().unwrap_or_default();
-        return format!("{name} {}", tool["args"]);
+fn whole_call(tool: &Tool) -> String {
+    if tool.args.len() > 1 {
+        return format!("{} {}", tool.name, Json::of(&tool.args));
     }
     call(tool)
 }
 
 /// What is to be approved, with the command that does it.
-pub(super) fn approval(approval: &Value) -> String {
-    let id = approval["approvalId"].as_str().unwrap_or_default();
+pub(super) fn approval(id: ApprovalId, tool: &Tool) -> String {
     // On one line: nothing of the call can look like a line of ours.
-    let call = whole_call(&approval["tool"]);
-    format!("{}\nmuster run approve {}", spelled_out(&call), spelled_out(id))
+    let call = whole_call(tool);
+    format!("{}\nmuster run approve {}", spelled_out(&call), spelled_out(&id.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use muster_core::run::id::NodeId;
+    use serde_json::{Value, json};
 
-    use super::{NodeNames, event};
+    use super::NodeNames;
     use crate::screen::Screen;
+
+    const NIL: &str = "00000000-0000-0000-0000-000000000000";
+    const ID: &str = "00000000-0000-0000-0000-0000000000ab";
+    const TIME: &str = "2026-01-01T10:11:12.000Z";
+
+    fn line(screen: Screen, names: &mut NodeNames, event: &Value) -> Option<String> {
+        let place = serde_json::from_value(event.clone()).unwrap();
+        super::event(screen, names, &place, &serde_json::from_value(event.clone()).unwrap())
+    }
 
     #[test]
     fn events_become_lines_and_patches_of_machines_do_not() {
-        let mut names = NodeNames::of(&json!({"nodes": {"0123456789": {"label": "Coder"}}}));
-        let said = json!({"type": "message.assistant.final", "seq": 7, "nodeId": "0123456789",
-            "ts": "2026-01-01T10:11:12.000Z", "content": "All\n12 pass."});
-        let line = event(Screen::PLAIN, &mut names, &said).unwrap();
+        let mut names = NodeNames([(NodeId(0xab), "Coder".to_owned())].into());
+        let said = json!({"type": "message.assistant.final", "seq": 7, "nodeId": ID,
+            "ts": TIME, "content": "All\n12 pass.", "status": "final"});
+        let shown = line(Screen::PLAIN, &mut names, &said).unwrap();
         let below = " ".repeat(super::LEAD_COLUMNS);
-        assert_eq!(line, format!("10:11:12       7  Coder         All\n{below}12 pass.\n"));
+        assert_eq!(shown, format!("10:11:12       7  Coder         All\n{below}12 pass.\n"));
         let patch = json!({"type": "node.patch", "seq": 1, "ts": "", "patch": {}});
-        assert_eq!(event(Screen::PLAIN, &mut names, &patch), None);
+        assert_eq!(line(Screen::PLAIN, &mut names, &patch), None);
     }
 
     #[test]
     fn what_is_to_be_approved_is_there_to_its_last_word() {
         let command = format!("{} && rm  -rf ~/work", "git fetch ".repeat(20));
-        let asked = json!({"type": "approval.requested", "seq": 9, "nodeId": "ab", "ts": "",
-            "approvalId": "0199", "tool": {"name": "shell", "args": {"command": command}}});
+        let tool = json!({"id": ID, "name": "shell", "args": {"command": command}});
+        let asked = json!({"type": "approval.requested", "seq": 9, "nodeId": ID, "ts": "",
+            "approvalId": ID, "tool": tool, "kind": "tool", "canModify": true});
         let screen = Screen::of_stdout(crate::screen::Color::Never);
-        let line = event(screen, &mut NodeNames::default(), &asked).unwrap();
+        let shown = line(screen, &mut NodeNames::default(), &asked).unwrap();
         let below = format!("\n{}", " ".repeat(super::LEAD_COLUMNS));
-        let joined = line.replace(&below, "");
+        let joined = shown.replace(&below, "");
         assert!(
-            joined.contains(&command) && joined.ends_with("muster run approve 0199\n"),
-            "{line}"
+            joined.contains(&command) && joined.ends_with(&format!("muster run approve {ID}\n")),
+            "{shown}"
         );
-        let two = json!({"name": "shell", "args": {"command": "ls", "cwd": "/"}});
+        let two = json!({"id": ID, "name": "shell", "args": {"command": "ls", "cwd": "/"}});
+        let two = serde_json::from_value(two).unwrap();
         assert_eq!(super::whole_call(&two), r#"shell {"command":"ls","cwd":"/"}"#);
     }
 
     #[test]
     fn a_node_is_called_by_its_name_from_the_event_on_that_tells_it() {
         let mut names = NodeNames::default();
-        let made = json!({"type": "node.patch", "nodeId": "ab", "patch": {"label": "Tester"}});
-        assert_eq!(event(Screen::PLAIN, &mut names, &made), None);
-        let nil = "00000000-0000-0000-0000-000000000000";
-        let sent = json!({"type": "handoff.sent", "seq": 9, "nodeId": "ab",
-            "ts": "2026-01-01T10:11:12.000Z",
-            "envelope": {"fromNodeId": nil, "payload": {"message": "it fails"}}});
-        let line = event(Screen::PLAIN, &mut names, &sent).unwrap();
-        assert_eq!(line, "10:11:12       9  muster        → Tester: it fails\n");
+        let made = json!({"type": "node.patch", "seq": 8, "ts": TIME, "nodeId": ID,
+            "patch": {"label": "Tester"}});
+        assert_eq!(line(Screen::PLAIN, &mut names, &made), None);
+        let sent = json!({"type": "handoff.sent", "seq": 9, "nodeId": ID, "ts": TIME, "order": 1,
+            "envelope": {"kind": "handoff", "id": ID, "fromNodeId": NIL, "toNodeId": ID,
+                "createdAt": TIME, "payload": {"message": "it fails"},
+                "meta": {"direction": "report", "auto": false}}});
+        let shown = line(Screen::PLAIN, &mut names, &sent).unwrap();
+        assert_eq!(shown, "10:11:12       9  muster        → Tester: it fails\n");
     }
 }

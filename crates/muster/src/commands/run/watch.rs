@@ -2,16 +2,15 @@
 
 use std::{process::ExitCode, thread::sleep, time::Duration};
 
+use anyhow::Context as _;
 use clap::Args;
 use muster_core::run::record::RunStatus;
-use serde_json::Value;
 
-use super::line;
-use crate::{
-    client::Client,
-    output,
-    people::{Look, read},
+use super::{
+    answers::{EventsAnswer, RunAnswer},
+    line,
 };
+use crate::{client::Client, output, people::Look};
 
 /// Pause between two looks when nothing happened.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -49,28 +48,27 @@ pub(crate) fn run(
     look: &Look,
 ) -> anyhow::Result<ExitCode> {
     let screen = look.screen();
-    let path = format!("/api/runs/{id}");
-    let shown = client.ask("GET", &format!("{path}?artifacts=none"), None)?;
-    let mut names = line::NodeNames::of(&shown["run"]);
+    let mut names = line::NodeNames::of(&RunAnswer::get(client, id)?);
     loop {
-        let page = format!("{path}/events?since={since}&limit={PAGE_EVENTS}");
-        let answer = client.ask("GET", &page, None)?;
-        let events: &[Value] = answer["events"].as_array().map_or(&[], Vec::as_slice);
-        for event in events {
+        let page = format!("/api/runs/{id}/events?since={since}&limit={PAGE_EVENTS}");
+        let events = client.get::<EventsAnswer>(&page)?.events;
+        for event in &events {
+            let place: line::EventPlace = event.try_read()?;
             if look.json {
-                output::print_json_line(&event.to_string())?;
-            } else if let Some(text) = line::event(screen, &mut names, event) {
+                output::print_json_line(event.text())?;
+            } else if let Ok(event) = event.try_read()
+                && let Some(text) = line::event(screen, &mut names, &place, &event)
+            {
                 output::print_on(screen, &text)?;
             }
-            since = event["seq"].as_u64().unwrap_or(since);
+            since = place.seq;
         }
         if !events.is_empty() {
             continue;
         }
-        let shown = client.ask("GET", &format!("{path}?artifacts=none"), None)?;
-        let status: RunStatus = read(&shown["run"]["status"])?;
-        let seen_all = shown["run"]["lastSeq"].as_u64() == Some(since);
-        if seen_all && (once || ends(status)) {
+        let shown = RunAnswer::get(client, id)?;
+        let status = shown.run.status.context("the server shows a run without a status")?;
+        if shown.last_seq == since && (once || ends(status)) {
             return Ok(finish(status, once));
         }
         sleep(PAUSE);

@@ -1,0 +1,93 @@
+//! What the server answers about runs.
+
+use muster_api::runs::ProviderFamily;
+use muster_core::{
+    Json,
+    run::{
+        approval::{Approval, Resolution},
+        command::StatusWish,
+        inbox::InboxItem,
+        view::snapshot::RunSnapshot,
+    },
+};
+use serde::{Deserialize, Serialize};
+
+use crate::client::Client;
+
+#[derive(Deserialize)]
+pub(crate) struct RunAnswer {
+    pub(crate) run: RunSnapshot<'static>,
+}
+
+impl RunAnswer {
+    /// A run without its files.
+    pub(super) fn get(client: &Client, id: &str) -> anyhow::Result<RunSnapshot<'static>> {
+        Ok(client.get::<Self>(&format!("/api/runs/{id}?artifacts=none"))?.run)
+    }
+
+    /// A run whose status has been changed.
+    pub(super) fn change(
+        client: &Client,
+        id: &str,
+        status: StatusWish,
+        interrupt: bool,
+    ) -> anyhow::Result<RunSnapshot<'static>> {
+        let change = StatusChange { patch: StatusPatch { status }, interrupt };
+        Ok(client.patch::<Self>(&format!("/api/runs/{id}"), &change)?.run)
+    }
+}
+
+#[derive(Serialize)]
+struct StatusChange {
+    patch: StatusPatch,
+    interrupt: bool,
+}
+
+#[derive(Serialize)]
+struct StatusPatch {
+    status: StatusWish,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct RunsAnswer {
+    pub(crate) runs: Vec<RunSnapshot<'static>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct EventsAnswer {
+    /// Events as they were written: one of a newer server may be unknown here.
+    pub(super) events: Vec<Json>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct ApprovalsAnswer {
+    approvals: Vec<ApprovalRow>,
+}
+
+#[derive(Deserialize)]
+struct ApprovalRow {
+    approval: Approval,
+}
+
+impl ApprovalsAnswer {
+    /// Everything that waits for an answer.
+    pub(crate) fn pending(client: &Client) -> anyhow::Result<Vec<Approval>> {
+        let answer: Self = client.get("/api/approvals")?;
+        Ok(answer.approvals.into_iter().map(|row| row.approval).collect())
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct ResolvedAnswer {
+    pub(super) resolution: Option<Resolution>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct InboxAnswer {
+    pub(super) inbox: Vec<InboxItem>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ProvidersAnswer {
+    pub(super) providers: Vec<ProviderFamily>,
+}
