@@ -38,7 +38,7 @@ pub(crate) use file::complaint;
 pub(crate) use places::own_file;
 pub(crate) use readers::Secret;
 pub(crate) use reference::page;
-pub(crate) use row::{AnySetting, Setting, SettingRow};
+pub(crate) use row::{AnySetting, Setting, SettingRow, ShownValue};
 pub(crate) use server::{ServerAddress, local, node_server, server};
 pub(crate) use source::{Sourced, ValueSource};
 

@@ -12,7 +12,7 @@ use muster_api::{
     Timestamp,
     runs::{Discarded, discarded},
 };
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::{config::Settings, output, run_settings, storage};
 
@@ -79,21 +79,38 @@ pub(crate) fn run(settings: &Settings, compact: &CompactCommand) -> anyhow::Resu
         storage::open_existing(settings)?.compact().map_err(storage::explained)?;
     }
     match compact.json {
-        true => output::print_json(&as_json(&room, compact.dry_run))?,
+        true => output::print_json(&RoomReport::of(&room, compact.dry_run))?,
         false => output::print(&as_text(&room, &home, now, compact.dry_run))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(room: &Room, dry_run: bool) -> Value {
-    let trash: Vec<Value> = room
-        .trash
-        .iter()
-        .map(|old| {
-            json!({"path": old.path, "bytes": old.bytes, "deleted_at": old.deleted_at.rfc3339()})
-        })
-        .collect();
-    json!({"dry_run": dry_run, "trash": trash, "store_bytes": room.spare, "bytes": room.bytes()})
+/// The report for programs.
+#[derive(Serialize)]
+struct RoomReport<'a> {
+    dry_run: bool,
+    trash: Vec<TrashReport<'a>>,
+    store_bytes: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct TrashReport<'a> {
+    path: &'a Path,
+    bytes: u64,
+    deleted_at: String,
+}
+
+impl<'a> RoomReport<'a> {
+    fn of(room: &'a Room, dry_run: bool) -> Self {
+        let trash = room.trash.iter().map(|old| TrashReport {
+            path: &old.path,
+            bytes: old.bytes,
+            deleted_at: old.deleted_at.rfc3339(),
+        });
+        let bytes = room.bytes();
+        Self { dry_run, trash: trash.collect(), store_bytes: room.spare, bytes }
+    }
 }
 
 fn as_text(room: &Room, home: &Path, now: Timestamp, dry_run: bool) -> String {

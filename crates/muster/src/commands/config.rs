@@ -5,11 +5,10 @@ use std::{env, fmt::Write as _, process::ExitCode};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::{
     arguments::GlobalFlags,
-    config::{self, ALL, Settings, ValueSource},
+    config::{self, ALL, Settings, ShownValue, ValueSource},
     output,
     people::Look,
     screen::{Screen, Tone},
@@ -67,10 +66,24 @@ fn path() -> anyhow::Result<String> {
 #[derive(Serialize)]
 struct Line {
     name: &'static str,
-    value: Value,
+    value: ShownValue,
     source: Option<ValueSource>,
     /// Why the value cannot be used.
     problem: Option<String>,
+}
+
+/// Everything for programs.
+#[derive(Serialize)]
+struct ConfigReport<'a> {
+    file: FileReport,
+    settings: &'a [Line],
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FileReport {
+    path: Option<String>,
+    found: bool,
 }
 
 fn show(settings: &Settings, look: &Look) -> anyhow::Result<ExitCode> {
@@ -84,16 +97,13 @@ fn show(settings: &Settings, look: &Look) -> anyhow::Result<ExitCode> {
                 }
                 Err(bad) => {
                     let problem = Some(bad.to_string());
-                    Line { name, value: Value::Null, source: None, problem }
+                    Line { name, value: ShownValue::Nothing, source: None, problem }
                 }
             }
         })
         .collect();
-    let raw = json!({
-        "file": {"path": path().ok(), "found": settings.file_path().is_some()},
-        "settings": lines,
-        "warnings": settings.warnings(),
-    });
+    let file = FileReport { path: path().ok(), found: settings.file_path().is_some() };
+    let raw = ConfigReport { file, settings: &lines, warnings: settings.warnings() };
     look.print(&raw, |screen| table(screen, settings, &lines))?;
     let sound = lines.iter().all(|line| line.problem.is_none());
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -108,7 +118,7 @@ fn table(screen: Screen, settings: &Settings, lines: &[Line]) -> anyhow::Result<
         let name = screen.paint(Tone::Strong, &format!("{:width$}", line.name));
         match (&line.source, &line.problem) {
             (Some(source), _) => {
-                let value = format!("{:VALUE_COLUMNS$}", words(&line.value));
+                let value = format!("{:VALUE_COLUMNS$}", line.value);
                 let tone = if *source == ValueSource::Default { Tone::Faint } else { Tone::Active };
                 writeln!(text, "{name}  {value}  {}", screen.paint(tone, &source.to_string()))?;
             }
@@ -122,15 +132,4 @@ fn table(screen: Screen, settings: &Settings, lines: &[Line]) -> anyhow::Result<
         write!(text, "\n{} {warning}\n", screen.paint(Tone::Warning, "warning:"))?;
     }
     Ok(text)
-}
-
-/// A value as a person reads it.
-fn words(value: &Value) -> String {
-    match value {
-        Value::Null => "-".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) if items.is_empty() => "-".to_owned(),
-        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
 }

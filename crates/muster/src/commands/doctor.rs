@@ -1,11 +1,11 @@
 //! `muster doctor`: looks for damage and says what it found. Changes nothing by itself.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use muster_api::{Description, DoctorReport, Inspection, StoreError, runs::Rebuilt};
 use muster_store::Damage;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::{config::Settings, output, storage};
 
@@ -45,16 +45,14 @@ pub(crate) fn run(settings: &Settings, doctor: &Doctor) -> anyhow::Result<ExitCo
         Err(StoreError::Damaged { place, finding }) => Examined::unusable(place, finding),
         // Nothing is known about the store then, which is not the same as damage.
         Err(error) if doctor.json => {
-            output::print_json(&as_json(&Examined::unusable(
-                "store".to_owned(),
-                error.to_string(),
-            )))?;
+            let unusable = Examined::unusable("store".to_owned(), error.to_string());
+            output::print_json(&HealthReport::of(&unusable))?;
             return Ok(ExitCode::FAILURE);
         }
         Err(error) => return Err(storage::explained(error)),
     };
     if doctor.json {
-        output::print_json(&as_json(&examined))?;
+        output::print_json(&HealthReport::of(&examined))?;
     } else {
         output::print(&as_text(&examined))?;
     }
@@ -112,33 +110,58 @@ fn rebuilt_text(rebuilt: &Rebuilt) -> String {
     text
 }
 
-fn as_json(examined: &Examined) -> Value {
-    let Examined { store, migrates, report } = examined;
-    let damage: Vec<Value> = report
-        .damage
-        .iter()
-        .map(|damage| json!({"place": damage.place, "finding": damage.finding}))
-        .collect();
-    let sound = damage.is_empty();
-    let store = store.as_ref().map(|store| {
-        json!({
-            "engine": store.engine,
-            "location": store.location,
-            "bytes": store.bytes,
-            "schema_version": store.schema_version,
-            "migrates_at_next_start": migrates,
-            "kept": store.kept,
-        })
-    });
-    json!({
-        "sound": sound,
-        "store": store,
-        "streams": report.streams,
-        "events": report.events,
-        "documents": report.documents,
-        "damage": damage,
-        "advice": (!sound).then_some(ADVICE),
-    })
+/// The report for programs.
+#[derive(Serialize)]
+struct HealthReport<'a> {
+    sound: bool,
+    store: Option<StoreReport<'a>>,
+    streams: u64,
+    events: u64,
+    documents: u64,
+    damage: Vec<DamageReport<'a>>,
+    advice: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct StoreReport<'a> {
+    engine: &'a str,
+    location: Option<&'a str>,
+    bytes: Option<u64>,
+    schema_version: u32,
+    migrates_at_next_start: bool,
+    kept: &'a [PathBuf],
+}
+
+#[derive(Serialize)]
+struct DamageReport<'a> {
+    place: &'a str,
+    finding: &'a str,
+}
+
+impl<'a> HealthReport<'a> {
+    fn of(examined: &'a Examined) -> Self {
+        let Examined { store, migrates, report } = examined;
+        let sound = report.damage.is_empty();
+        let damage = report.damage.iter();
+        Self {
+            sound,
+            store: store.as_ref().map(|store| StoreReport {
+                engine: &store.engine,
+                location: store.location.as_deref(),
+                bytes: store.bytes,
+                schema_version: store.schema_version,
+                migrates_at_next_start: *migrates,
+                kept: &store.kept,
+            }),
+            streams: report.streams,
+            events: report.events,
+            documents: report.documents,
+            damage: damage
+                .map(|Damage { place, finding }| DamageReport { place, finding })
+                .collect(),
+            advice: (!sound).then_some(ADVICE),
+        }
+    }
 }
 
 fn as_text(examined: &Examined) -> String {
@@ -180,7 +203,7 @@ fn store_text(store: &Description) -> String {
 mod tests {
     use muster_api::{Description, DoctorReport};
 
-    use super::{Examined, as_json, as_text};
+    use super::{Examined, HealthReport, as_text};
 
     #[test]
     fn an_older_layout_is_named_and_what_was_not_examined() {
@@ -195,7 +218,7 @@ mod tests {
         let examined = Examined { store: Some(store), migrates: true, report };
         let text = as_text(&examined);
         assert!(text.contains("layout 3") && text.contains("next start"), "{text}");
-        let json = as_json(&examined);
+        let json = serde_json::to_value(HealthReport::of(&examined)).unwrap();
         assert_eq!(json["store"]["migrates_at_next_start"], true, "{json}");
     }
 }

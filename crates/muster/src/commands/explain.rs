@@ -4,7 +4,6 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
 use muster_api::explain::{self, CodeKind, Explanation};
-use serde_json::json;
 
 use crate::{
     USAGE, output,
@@ -35,12 +34,12 @@ pub(crate) fn run(explain: &Explain) -> anyhow::Result<ExitCode> {
     let look = &explain.look;
     let Some(code) = &explain.code else {
         let all = explain::all();
-        look.print(&json!(all), |screen| list(screen, &all))?;
+        look.print(&all, |screen| list(screen, &all))?;
         return Ok(ExitCode::SUCCESS);
     };
     match explain::find(code) {
         Ok(found) => {
-            look.print(&json!(found), |screen| one(screen, &found))?;
+            look.print(&found, |screen| one(screen, &found))?;
             Ok(ExitCode::SUCCESS)
         }
         Err(nearest) => {

@@ -1,6 +1,6 @@
 //! `muster providers`: which agents are installed, who is logged in, and what each can do.
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -9,7 +9,6 @@ use muster_core::run::{
     node::DEFAULT_PROFILE,
     provider::{ModifyAbility, ProviderCaps, SandboxAbility},
 };
-use serde_json::json;
 use tokio::runtime;
 
 use crate::{
@@ -45,7 +44,7 @@ pub(crate) fn run(settings: &Settings, providers: &Providers) -> anyhow::Result<
         .build()
         .context("cannot start the event loop")?;
     let found = runtime.block_on(survey(&runs.settings));
-    providers.look.print(&json!({ "providers": found }), |screen| {
+    providers.look.print(&BTreeMap::from([("providers", &found)]), |screen| {
         Ok(found.iter().map(|family| all_lines(screen, family)).collect())
     })?;
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,6 @@ use muster_core::session::{
     SessionCommand, SessionId,
     command::{Create, SessionInput},
 };
-use serde_json::json;
 
 use crate::{
     config::{CTREES_MAX_CHARS, Settings},
@@ -83,7 +82,7 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
         Action::Show { id } => {
             let app = storage::open_existing(settings)?;
             let id = named(id)?;
-            crate::output::print_json(&json!(told(app.sessions().show(&id))?))?;
+            crate::output::print_json(&told(app.sessions().show(&id))?)?;
         }
         Action::Watch(watch) => return watch::run(settings, watch),
         Action::Say { id, text } => {

@@ -6,7 +6,6 @@ use anyhow::Context as _;
 use clap::Args;
 use muster_api::{SessionCursor, SessionPage, SessionsRequest};
 use muster_core::session::{entity::SessionStatus, view::SessionObject};
-use serde_json::json;
 
 use super::session::told;
 use crate::{
@@ -61,7 +60,7 @@ pub(crate) fn run(settings: &Settings, sessions: &SessionsCommand) -> anyhow::Re
     let app = storage::open_existing(settings)?;
     let request = sessions.request();
     let SessionPage { sessions: found, next } = told(app.sessions().list(&request))?;
-    sessions.look.print(&json!(found), |screen| {
+    sessions.look.print(&found, |screen| {
         if found.is_empty() && request == SessionsRequest::default() {
             return Ok("There are no sessions yet: `muster session new` makes one.\n".to_owned());
         }

@@ -10,13 +10,13 @@ use muster_core::{
     text,
     todo::{ScopeKey, TodoStatus},
 };
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::session::{named, told};
 use crate::{
     config::Settings,
     output,
-    people::Look,
+    people::{Look, arguments},
     screen::{Screen, Tone},
     storage,
 };
@@ -61,6 +61,13 @@ enum Action {
     },
 }
 
+#[derive(Serialize)]
+struct TodoWriteCall<'a> {
+    session_id: &'a str,
+    items: &'a [String],
+    expected_revision: Option<u64>,
+}
+
 /// Shows or writes.
 pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
@@ -73,18 +80,14 @@ pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> 
             show(&app, &id, scope.as_deref(), &todo.look)?;
         }
         Action::Write { id, items, expected_revision } => {
-            let arguments = json!({
-                "session_id": id, "items": items, "expected_revision": expected_revision,
-            });
-            let serde_json::Value::Object(arguments) = arguments else {
-                unreachable!("arguments are an object")
-            };
-            let answer = app.call("todo_write", arguments);
+            let expected_revision = *expected_revision;
+            let call = TodoWriteCall { session_id: id, items, expected_revision };
+            let answer = app.call("todo_write", arguments(&call));
             if let Some(error) = answer.error {
                 return Err(anyhow!(complaint(&error)));
             }
             if todo.look.json {
-                output::print_json(&answer.result.read())?;
+                output::print_json(&answer.result)?;
             } else {
                 show(&app, &named(id)?, None, &todo.look)?;
             }
@@ -95,12 +98,12 @@ pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> 
 
 /// Why nothing was written; a list that has changed in the meantime is shown as it is now.
 fn complaint(error: &ApiError) -> String {
-    let Some(items) = error.details.get("items").and_then(Value::as_array) else {
+    let Some(items) = error.details.get("items").and_then(|items| items.as_array()) else {
         return format!("{}\n  {}", error.message, error.recovery);
     };
     let lines = items
         .iter()
-        .filter_map(Value::as_str)
+        .filter_map(|title| title.as_str())
         .map(|title| format!("\n  {}", text::join_words(title, ' ')));
     format!("{}; it is now{}", error.message, lines.collect::<String>())
 }
@@ -114,7 +117,7 @@ fn newest(app: &App) -> anyhow::Result<SessionId> {
 fn show(app: &App, id: &SessionId, scope: Option<&str>, look: &Look) -> anyhow::Result<()> {
     let scope = scope.and_then(ScopeKey::of);
     let todos = told(app.sessions().todos(id, scope.as_ref()))?;
-    look.print(&json!(todos), |screen| {
+    look.print(&todos, |screen| {
         if todos.scopes.is_empty() {
             return Ok(format!("{id} has no todo list yet\n"));
         }

@@ -1,12 +1,11 @@
 //! `muster worktrees`: the directories that nodes work in, and how their work comes back.
 
-use std::{path::Path, process::ExitCode};
+use std::{collections::BTreeMap, path::Path, process::ExitCode};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
 use muster_api::runs::{IgnoredFiles, Merged, Worktree, WorktreeState};
 use muster_core::text::{names_id, short_id};
-use serde_json::json;
 
 use crate::{
     config::Settings,
@@ -76,7 +75,7 @@ pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<Exit
     let home = storage::directory(settings)?;
     let found = if home.is_dir() { found(settings, &home)? } else { Vec::new() };
     match &asked.deed {
-        None => asked.look.print(&json!({ "worktrees": found }), |screen| {
+        None => asked.look.print(&BTreeMap::from([("worktrees", &found)]), |screen| {
             if found.is_empty() {
                 return Ok("There are no worktrees.\n".to_owned());
             }
@@ -85,7 +84,7 @@ pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<Exit
         Some(Deed::Merge { node, check }) => {
             let worktree = one(&found, node)?;
             let merged = if *check { worktree.preflight()? } else { worktree.merge()? };
-            asked.look.print(&json!(merged), |_| Ok(told(&merged, *check)))?;
+            asked.look.print(&merged, |_| Ok(told(&merged, *check)))?;
         }
         Some(Deed::Remove { node, ignored }) => {
             let worktree = one(&found, node)?;

@@ -8,7 +8,6 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use muster_api::{Toolset, WorkspaceId};
 use muster_http::{AllowedHost, AllowedOrigin};
-use serde_json::{Value, json};
 
 pub(crate) use views::{
     CTREES_ENABLED, CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, PROFILE, TODO_FOLLOW,
@@ -18,7 +17,7 @@ pub(crate) use views::{
 use super::{
     AnySetting, Setting, SettingRow, Sourced, places,
     readers::{self, Secret},
-    row::{Blank, Form, Reading},
+    row::{Blank, Form, Reading, ShownValue},
     server,
 };
 use crate::arguments::LogFormat;
@@ -70,7 +69,7 @@ pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {
         read: readers::folder,
         default: |settings| Sourced::default(places::storage(&*settings.variables)),
     },
-    show: |folder| json!(folder.as_ref().map(|folder| folder.display().to_string())),
+    show: |folder| ShownValue::maybe(folder.as_ref().map(|folder| folder.display())),
 };
 
 /// The default workspace (TASKS-WS-2).
@@ -87,7 +86,7 @@ pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::workspace, |_| Sourced::default(None)),
-    show: |workspace| json!(workspace.as_ref().map(ToString::to_string)),
+    show: |workspace| ShownValue::maybe(workspace.as_ref()),
 };
 
 /// Which log lines appear; `None` for what suits the command.
@@ -101,7 +100,7 @@ pub(crate) static LOG_FILTER: Setting<Option<String>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::log_filter, |_| Sourced::default(None)),
-    show: |filter| json!(filter),
+    show: |filter| ShownValue::maybe(filter.as_ref()),
 };
 
 /// How log lines look.
@@ -121,8 +120,8 @@ pub(crate) static LOG_FORMAT: Setting<LogFormat> = Setting {
         default: |_| Sourced::default(LogFormat::Text),
     },
     show: |format| match format {
-        LogFormat::Text => json!("text"),
-        LogFormat::Json => json!("json"),
+        LogFormat::Text => ShownValue::text("text"),
+        LogFormat::Json => ShownValue::text("json"),
     },
 };
 
@@ -138,7 +137,7 @@ pub(crate) static SERVER_ADDR: Setting<SocketAddr> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::address, |_| Sourced::default(SERVER_ADDR_DEFAULT)),
-    show: |address| json!(address.to_string()),
+    show: |address| ShownValue::text(address),
 };
 
 /// Whether the server asks for the token.
@@ -170,7 +169,7 @@ pub(crate) static ALLOW_HOSTS: Setting<Vec<AllowedHost>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::list, |_| Sourced::default(Vec::new())),
-    show: |hosts| hosts.iter().map(ToString::to_string).collect(),
+    show: |hosts| ShownValue::list(hosts),
 };
 
 /// Pages of other origins that may call the server (RUNS-SEC-2).
@@ -186,7 +185,7 @@ pub(crate) static ALLOWED_ORIGINS: Setting<Vec<AllowedOrigin>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::list, |_| Sourced::default(Vec::new())),
-    show: |origins| origins.iter().map(ToString::to_string).collect(),
+    show: |origins| ShownValue::list(origins),
 };
 
 /// Which tools are listed to agents.
@@ -201,7 +200,7 @@ pub(crate) static TOOLSET: Setting<Toolset> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::toolset, |_| Sourced::default(Toolset::Daily)),
-    show: |toolset| json!(toolset.name()),
+    show: |toolset| ShownValue::text(toolset.name()),
 };
 
 /// The server that client commands talk to (CF-8).
@@ -215,7 +214,7 @@ pub(crate) static CLIENT_URL: Setting<Option<String>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::Plain { shared: |_| None, read: readers::url, default: server::written_down },
-    show: |url| json!(url),
+    show: |url| ShownValue::maybe(url.as_ref()),
 };
 
 /// The token that client commands present (CF-8).
@@ -231,7 +230,7 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::token, server::local_token),
-    show: |token| json!(if token.is_some() { "set" } else { "not set" }),
+    show: |token| ShownValue::text(if token.is_some() { "set" } else { "not set" }),
 };
 
 /// Where commands of a person read the passphrase from, instead of asking for it.
@@ -246,7 +245,7 @@ pub(crate) static PASSPHRASE_FILE: Setting<Option<PathBuf>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::folder, |_| Sourced::default(None)),
-    show: |file| json!(file),
+    show: |file| ShownValue::maybe(file.as_ref().map(|file| file.display())),
 };
 
 /// The token of the node of a run that this program serves (RUNS-SEC-3).
@@ -262,12 +261,12 @@ pub(crate) static NODE_TOKEN: Setting<Option<Secret>> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::token, |_| Sourced::default(None)),
-    show: |token| json!(if token.is_some() { "set" } else { "not set" }),
+    show: |token| ShownValue::text(if token.is_some() { "set" } else { "not set" }),
 };
 
 /// What a switch takes.
 const SWITCH: &str = "true or false; in a variable also 1 or 0";
 
-fn switch(on: &bool) -> Value {
-    json!(on)
+fn switch(on: &bool) -> ShownValue {
+    ShownValue::Switch(*on)
 }

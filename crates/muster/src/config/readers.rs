@@ -5,7 +5,6 @@ use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 use clap::ValueEnum as _;
 use muster_api::{Toolset, WorkspaceId};
 use muster_core::{text::trim, todo::view::Strategy};
-use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::LogFormat;
@@ -89,7 +88,17 @@ pub(super) fn rows(text: &OsStr) -> Option<u64> {
 
 /// Which rows a preview shows, by its name.
 pub(super) fn strategy(text: &OsStr) -> Option<Strategy> {
-    serde_json::from_value(Value::from(trimmed(text)?)).ok()
+    let all = [Strategy::ActiveFirst, Strategy::IncompleteFirst, Strategy::FirstN];
+    let name = trimmed(text)?;
+    all.into_iter().find(|strategy| strategy_name(*strategy) == name)
+}
+
+pub(super) fn strategy_name(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::ActiveFirst => "active_first",
+        Strategy::IncompleteFirst => "incomplete_first",
+        Strategy::FirstN => "first_n",
+    }
 }
 
 /// The address of a server without a trailing slash. One with a user or a password in it is not

@@ -1,8 +1,11 @@
 //! What a setting is: its row for people, and how its values are read and shown.
 
-use std::ffi::{OsStr, OsString};
+use std::{
+    ffi::{OsStr, OsString},
+    fmt,
+};
 
-use serde_json::Value;
+use serde::Serialize;
 
 use super::{BadValue, Settings, Sourced, ValueSource, places};
 use crate::arguments::GlobalFlags;
@@ -89,7 +92,44 @@ pub(crate) struct Setting<T: 'static> {
     /// How it is found.
     pub(super) reading: Reading<T>,
     /// A value for people and programs.
-    pub(super) show: fn(&T) -> Value,
+    pub(super) show: fn(&T) -> ShownValue,
+}
+
+/// A value for people and programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum ShownValue {
+    Nothing,
+    Text(String),
+    Number(u64),
+    Switch(bool),
+    List(Vec<String>),
+}
+
+impl ShownValue {
+    pub(super) fn text(text: impl ToString) -> Self {
+        Self::Text(text.to_string())
+    }
+
+    pub(super) fn maybe(text: Option<impl ToString>) -> Self {
+        text.map_or(Self::Nothing, Self::text)
+    }
+
+    pub(super) fn list(items: &[impl ToString]) -> Self {
+        Self::List(items.iter().map(ToString::to_string).collect())
+    }
+}
+
+impl fmt::Display for ShownValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.pad(text),
+            Self::Number(number) => f.pad(&number.to_string()),
+            Self::Switch(on) => f.pad(&on.to_string()),
+            Self::List(items) if !items.is_empty() => f.pad(&items.join(", ")),
+            Self::Nothing | Self::List(_) => f.pad("-"),
+        }
+    }
 }
 
 /// How a value is found.
@@ -167,7 +207,7 @@ pub(crate) trait AnySetting: Sync {
     fn row(&self) -> &SettingRow;
 
     /// Its value for people and programs, and where it came from.
-    fn shown(&self, settings: &Settings) -> Result<Sourced<Value>, BadValue>;
+    fn shown(&self, settings: &Settings) -> Result<Sourced<ShownValue>, BadValue>;
 }
 
 impl<T> AnySetting for Setting<T> {
@@ -175,7 +215,7 @@ impl<T> AnySetting for Setting<T> {
         &self.row
     }
 
-    fn shown(&self, settings: &Settings) -> Result<Sourced<Value>, BadValue> {
+    fn shown(&self, settings: &Settings) -> Result<Sourced<ShownValue>, BadValue> {
         let Sourced { value, source } = self.find(settings)?;
         Ok(Sourced { value: (self.show)(&value), source })
     }

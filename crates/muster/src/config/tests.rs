@@ -362,10 +362,7 @@ fn the_defaults_are_what_the_rows_say() {
     for entry in ALL {
         let Ok(shown) = entry.shown(&settings) else { panic!("{}", entry.row().name) };
         assert_eq!(shown.source, ValueSource::Default, "{}", entry.row().name);
-        let plain = match shown.value.as_str() {
-            Some(text) => text.to_owned(),
-            None => shown.value.to_string(),
-        };
+        let plain = shown.value.to_string();
         let said = entry.row().default;
         if !said.contains(' ') && said != "none" {
             assert_eq!(plain, said, "{}", entry.row().name);

@@ -1,13 +1,12 @@
 //! Settings of what people see: the profile, C-Trees, todo lists.
 
 use muster_core::{ctree::tree::MAX_CHARS_DEFAULT, display_switches, todo::view::Strategy};
-use serde_json::json;
 
 use super::{SWITCH, switch};
 use crate::config::{
     Setting, SettingRow, Sourced, choice,
     readers::{self, PREVIEW_ROWS_MAX},
-    row::{Form, Reading},
+    row::{Form, Reading, ShownValue},
 };
 
 /// What a switch of C-Trees takes: whatever else a variable holds means off (CF-4).
@@ -24,7 +23,7 @@ pub(crate) static PROFILE: Setting<String> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::Ruled(choice::profile),
-    show: |profile| json!(profile),
+    show: |profile| ShownValue::text(profile),
 };
 
 /// Whether C-Trees are shown at all (CF-1).
@@ -84,7 +83,7 @@ pub(crate) static CTREES_MAX_CHARS: Setting<u64> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::characters, |_| Sourced::default(MAX_CHARS_DEFAULT)),
-    show: |number| json!(number),
+    show: |number| ShownValue::Number(*number),
 };
 
 /// Rows of the todo preview (UI-2).
@@ -99,7 +98,7 @@ pub(crate) static TODO_PREVIEW_MAX_ROWS: Setting<u64> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::rows, |_| Sourced::default(PREVIEW_ROWS_MAX)),
-    show: |number| json!(number),
+    show: |number| ShownValue::Number(*number),
 };
 
 /// Which rows the todo preview shows (UI-3).
@@ -113,7 +112,7 @@ pub(crate) static TODO_PREVIEW_STRATEGY: Setting<Strategy> = Setting {
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::strategy, |_| Sourced::default(Strategy::default())),
-    show: |strategy| json!(strategy),
+    show: |strategy| ShownValue::text(readers::strategy_name(*strategy)),
 };
 
 /// Whether the preview follows the list that changed last (UI-8).
