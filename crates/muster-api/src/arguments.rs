@@ -4,8 +4,9 @@
 //! and ranges are checked. Nothing is coerced, except that an integer may be written as `3.0`. What
 //! is left for the typed request is the form of texts.
 
-use muster_core::{is_deeper_than, text};
-use serde_json::{Map, Number, Value, json};
+use muster_core::{field, is_deeper_than, text};
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
 
 use crate::{ApiError, ErrorCode, call::CallFailure};
 
@@ -76,11 +77,11 @@ pub(crate) fn invalid_with(
     message: String,
     recovery: String,
 ) -> CallFailure {
-    let mut details = Map::new();
-    details.insert("argument".to_owned(), json!(argument));
-    details.insert("expected".to_owned(), json!(expected));
-    details.insert("reason".to_owned(), json!(reason.name()));
-    ApiError { code: ErrorCode::InvalidInput, message, recovery, details }.into()
+    ApiError::new(ErrorCode::InvalidInput, message, recovery)
+        .with("argument", argument)
+        .with("expected", expected)
+        .with("reason", reason.name())
+        .into()
 }
 
 /// Checks arguments against an operation's schema and drops nulls from objects of fixed shape.
@@ -127,6 +128,7 @@ pub(crate) fn check_names(
 /// Unknown arguments that a refusal lists; a caller may send millions.
 const UNKNOWN_LISTED_MAX: usize = 50;
 
+#[derive(Serialize)]
 struct Unknown {
     argument: String,
     nearest: String,
@@ -137,10 +139,6 @@ fn unknown_arguments(unknown: &[Unknown]) -> CallFailure {
         .iter()
         .map(|one| format!("{} (did you mean {}?)", one.argument, one.nearest))
         .collect();
-    let pairs: Vec<Value> = unknown
-        .iter()
-        .map(|one| json!({"argument": one.argument, "nearest": one.nearest}))
-        .collect();
     let mut failure = invalid_with(
         &unknown[0].argument,
         Reason::UnknownArgument,
@@ -148,7 +146,7 @@ fn unknown_arguments(unknown: &[Unknown]) -> CallFailure {
         format!("unknown argument: {}", listed.join(", ")),
         format!("Rename or remove it; the nearest defined name is {}.", unknown[0].nearest),
     );
-    failure.error.details.insert("unknown".to_owned(), Value::Array(pairs));
+    failure.error.details.extend([field("unknown", unknown)]);
     failure
 }
 

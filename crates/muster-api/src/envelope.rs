@@ -1,10 +1,10 @@
 //! The one shape of every answer (TASKS-ENV), and the closed sets of error and warning codes.
 
-use muster_core::text_of;
+use muster_core::{field, text_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::Json;
+use crate::{Json, call::CallFailure};
 
 /// Room for what stands around most results.
 const AROUND_BYTES: usize = 1024;
@@ -43,6 +43,28 @@ pub struct ApiError {
     pub details: Map<String, Value>,
 }
 
+impl ApiError {
+    /// A refusal without facts.
+    pub(crate) fn new(
+        code: ErrorCode,
+        message: impl Into<String>,
+        recovery: impl Into<String>,
+    ) -> Self {
+        Self { code, message: message.into(), recovery: recovery.into(), details: Map::new() }
+    }
+
+    /// The same with one more fact.
+    pub(crate) fn with(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
+        self.details.extend([field(name, value)]);
+        self
+    }
+
+    /// The same with a call that helps.
+    pub(crate) fn suggesting(self, suggestion: Suggestion) -> CallFailure {
+        CallFailure { error: Box::new(self), suggestions: vec![suggestion] }
+    }
+}
+
 /// Something worth knowing about an accepted call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
@@ -75,20 +97,23 @@ pub struct Suggestion {
 }
 
 impl Suggestion {
-    /// A suggestion to call `target` with `params`, which must be a JSON object.
-    pub fn call(target: &str, reason: &str, priority: SuggestionPriority, params: Value) -> Self {
-        let Value::Object(params) = params else {
-            unreachable!("suggestion parameters are an object, got {params}")
-        };
+    /// A suggestion to call `target`, so far without parameters.
+    pub fn call(target: &str, reason: &str) -> Self {
         Self {
             action: "call_tool".to_owned(),
             target: target.to_owned(),
             reason: reason.to_owned(),
-            priority,
+            priority: SuggestionPriority::High,
             validated: true,
-            params,
+            params: Map::new(),
             instead: None,
         }
+    }
+
+    /// The same with one more parameter.
+    pub fn with(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
+        self.params.extend([field(name, value)]);
+        self
     }
 
     /// The same with another call for toolsets that do not list this one (TASKS-SET-3).

@@ -14,10 +14,9 @@ use muster_core::{
     },
     text,
 };
-use serde_json::{Map, Value, json};
 
 use crate::{
-    ApiError, ErrorCode, Registry, Suggestion, SuggestionPriority,
+    ApiError, ErrorCode, Registry, Suggestion,
     arguments::{self, Reason},
     call::CallFailure,
 };
@@ -25,13 +24,9 @@ use crate::{
 /// A call of an operation that does not exist.
 pub(crate) fn unknown_tool(registry: &Registry, name: &str) -> CallFailure {
     let nearest = registry.nearest(name);
-    ApiError {
-        code: ErrorCode::UnknownTool,
-        message: format!("there is no tool {:?}", text::echo(name)),
-        recovery: format!("Call {nearest}, the nearest name, or list the tools."),
-        details: Map::from_iter([("nearest".to_owned(), json!(nearest))]),
-    }
-    .into()
+    let message = format!("there is no tool {:?}", text::echo(name));
+    let recovery = format!("Call {nearest}, the nearest name, or list the tools.");
+    ApiError::new(ErrorCode::UnknownTool, message, recovery).with("nearest", nearest).into()
 }
 
 /// What a rejection of the tasks room says to the caller.
@@ -85,32 +80,20 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
 }
 
 pub(crate) fn unknown_template(name: &str) -> CallFailure {
-    let error = ApiError {
-        code: ErrorCode::UnknownId,
-        message: format!("there is no template {:?} of that kind", text::echo(name)),
-        recovery: "List the templates with tasks_templates_list.".to_owned(),
-        details: Map::from_iter([("template".to_owned(), json!(name))]),
-    };
-    let list = Suggestion::call(
-        "tasks_templates_list",
-        "see the templates",
-        SuggestionPriority::High,
-        json!({}),
-    );
-    CallFailure { error: Box::new(error), suggestions: vec![list] }
+    let message = format!("there is no template {:?} of that kind", text::echo(name));
+    let recovery = "List the templates with tasks_templates_list.";
+    ApiError::new(ErrorCode::UnknownId, message, recovery)
+        .with("template", name)
+        .suggesting(Suggestion::call("tasks_templates_list", "see the templates"))
 }
 
 fn key_taken(key: &str, first_tool: &str) -> CallFailure {
-    ApiError {
-        code: ErrorCode::IdempotencyConflict,
-        message: format!("the idempotency key was used by another {first_tool} call"),
-        recovery: "Use a fresh key for a different call.".to_owned(),
-        details: Map::from_iter([
-            ("key".to_owned(), json!(key)),
-            ("first_tool".to_owned(), json!(first_tool)),
-        ]),
-    }
-    .into()
+    let message = format!("the idempotency key was used by another {first_tool} call");
+    let recovery = "Use a fresh key for a different call.";
+    ApiError::new(ErrorCode::IdempotencyConflict, message, recovery)
+        .with("key", key)
+        .with("first_tool", first_tool)
+        .into()
 }
 
 /// TASKS-TGT-6.
@@ -126,24 +109,23 @@ fn no_target(workspace: &WorkspaceId, candidates: &Candidates) -> CallFailure {
 }
 
 fn suggest_candidates(workspace: &WorkspaceId, candidates: &Candidates) -> Vec<Suggestion> {
-    let snapshot = |key: &str, id: &dyn std::fmt::Display| {
-        let params = json!({"workspace": workspace, key: id.to_string()});
-        Suggestion::call("tasks_snapshot", "show this one", SuggestionPriority::High, params)
+    let snapshot = |key: &str, id: EntityId| {
+        Suggestion::call("tasks_snapshot", "show this one")
+            .with("workspace", workspace)
+            .with(key, &id)
     };
-    let start = |reason: &str, mut params: Value| {
-        params["task_title"] = json!("First task");
-        Suggestion::call("tasks_macro_start", reason, SuggestionPriority::High, params)
-    };
+    let start =
+        |reason: &str| Suggestion::call("tasks_macro_start", reason).with("workspace", workspace);
     match candidates {
-        Candidates::Tasks(tasks) => tasks.iter().map(|id| snapshot("task", id)).collect(),
-        Candidates::Plan(id) => vec![snapshot("plan", id)],
+        Candidates::Tasks(tasks) => tasks.iter().map(|id| snapshot("task", (*id).into())).collect(),
+        Candidates::Plan(id) => vec![snapshot("plan", (*id).into())],
         Candidates::EmptyPlan(id) => {
             let reason = format!("{id} has no task yet: start its first one");
-            vec![start(&reason, json!({"workspace": workspace, "plan": id}))]
+            vec![start(&reason).with("plan", id).with("task_title", "First task")]
         }
         Candidates::Nothing => {
             let reason = "the workspace is empty: start a first task";
-            vec![start(reason, json!({"workspace": workspace}))]
+            vec![start(reason).with("task_title", "First task")]
         }
     }
 }
@@ -170,18 +152,12 @@ fn wrong_kind(
 }
 
 fn unknown_entity(workspace: &WorkspaceId, id: EntityId, workspace_known: bool) -> CallFailure {
-    let error = ApiError {
-        code: ErrorCode::UnknownId,
-        message: format!("there is no {id} in this workspace"),
-        recovery: "List what exists with tasks_context.".to_owned(),
-        details: Map::from_iter([("id".to_owned(), json!(id))]),
-    };
     let reason =
         if workspace_known { "list what exists" } else { "see that this workspace is empty" };
-    let params = json!({"workspace": workspace});
-    let suggestions =
-        vec![Suggestion::call("tasks_context", reason, SuggestionPriority::High, params)];
-    CallFailure { error: Box::new(error), suggestions }
+    let message = format!("there is no {id} in this workspace");
+    ApiError::new(ErrorCode::UnknownId, message, "List what exists with tasks_context.")
+        .with("id", &id)
+        .suggesting(Suggestion::call("tasks_context", reason).with("workspace", workspace))
 }
 
 fn selector_name(selector: &StepSelector) -> String {
@@ -193,16 +169,15 @@ fn selector_name(selector: &StepSelector) -> String {
 }
 
 fn unknown_step(workspace: &WorkspaceId, task: EntityId, what: &str, name: &str) -> CallFailure {
-    let error = ApiError {
-        code: ErrorCode::UnknownId,
-        message: format!("there is no {what} {name} in {task}"),
-        recovery: "Look at the task's steps and use an id from there.".to_owned(),
-        details: Map::from_iter([("task".to_owned(), json!(task)), (what.to_owned(), json!(name))]),
-    };
-    let params = json!({"workspace": workspace, "task": task});
-    let mirror =
-        Suggestion::call("tasks_mirror", "list the task's steps", SuggestionPriority::High, params);
-    CallFailure { error: Box::new(error), suggestions: vec![mirror] }
+    let mirror = Suggestion::call("tasks_mirror", "list the task's steps")
+        .with("workspace", workspace)
+        .with("task", &task);
+    let message = format!("there is no {what} {name} in {task}");
+    let recovery = "Look at the task's steps and use an id from there.";
+    ApiError::new(ErrorCode::UnknownId, message, recovery)
+        .with("task", &task)
+        .with(what, name)
+        .suggesting(mirror)
 }
 
 fn revision_mismatch(
@@ -211,18 +186,14 @@ fn revision_mismatch(
     expected: u64,
     actual: u64,
 ) -> CallFailure {
-    let error = ApiError {
-        code: ErrorCode::RevisionMismatch,
-        message: format!("expected={expected} actual={actual}"),
-        recovery: format!("Read {id} again, then retry with expected_revision {actual}."),
-        details: Map::from_iter([
-            ("id".to_owned(), json!(id)),
-            ("expected".to_owned(), json!(expected)),
-            ("actual".to_owned(), json!(actual)),
-        ]),
-    };
-    let params = json!({"workspace": workspace, "target": id});
-    let context =
-        Suggestion::call("tasks_context", "see it as it is", SuggestionPriority::High, params);
-    CallFailure { error: Box::new(error), suggestions: vec![context] }
+    let context = Suggestion::call("tasks_context", "see it as it is")
+        .with("workspace", workspace)
+        .with("target", &id);
+    let message = format!("expected={expected} actual={actual}");
+    let recovery = format!("Read {id} again, then retry with expected_revision {actual}.");
+    ApiError::new(ErrorCode::RevisionMismatch, message, recovery)
+        .with("id", &id)
+        .with("expected", &expected)
+        .with("actual", &actual)
+        .suggesting(context)
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use crate::{Registry, Suggestion, Toolset};
 
 /// Added to a suggestion whose tool the chosen toolset does not list.
@@ -62,6 +60,6 @@ fn replacement(suggestion: &Suggestion, listed: &ToolNames) -> Option<Suggestion
     let view = views.iter().find(|view| about && listed.contains(**view))?;
     let mut replaced = suggestion.clone();
     replaced.target = (*view).to_owned();
-    replaced.params.insert("read_only".to_owned(), Value::Bool(true));
+    replaced.params.insert("read_only".to_owned(), true.into());
     Some(replaced)
 }

@@ -7,7 +7,7 @@ use serde::{
     Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned,
     ser::SerializeStruct as _,
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::{Map, Value, value::RawValue};
 
 /// Room for the text of most results.
 const TEXT_BYTES: usize = 16 * 1024;
@@ -47,7 +47,22 @@ impl Json {
     }
 }
 
-/// Reads JSON in a flattened part of a document, where its text is not available.
+/// A field of an object whose fields depend on the case: facts of a refusal, arguments of a call.
+pub fn field(name: &str, value: &(impl Serialize + ?Sized)) -> (String, Value) {
+    let value = serde_json::to_value(value)
+        .unwrap_or_else(|error| unreachable!("{name} is plain JSON: {error}"));
+    (name.to_owned(), value)
+}
+
+/// The fields of what is written as an object.
+pub fn fields(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(fields)) => fields,
+        other => unreachable!("it is written as an object: {other:?}"),
+    }
+}
+
+/// Reads JSON that stands in a flattened part of a document, where its text is not to be had.
 pub(crate) fn from_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
     Value::deserialize(deserializer).map(Json::from)
 }

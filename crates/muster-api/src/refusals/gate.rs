@@ -1,6 +1,9 @@
 //! A step's gate that is open: what is missing, what to call, and a template to fill in.
 
+use std::collections::BTreeMap;
+
 use muster_core::{
+    field, fields,
     tasks::{
         id::WorkspaceId,
         rejection::{GateReport, StepGate},
@@ -8,30 +11,27 @@ use muster_core::{
     },
     text,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::{ApiError, ErrorCode, Suggestion, SuggestionPriority, call::CallFailure};
+use crate::{ApiError, ErrorCode, Suggestion, call::CallFailure};
 
 pub(super) fn explain(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> CallFailure {
-    let mut facts = details(report);
-    if report.is_undone {
-        return undone(gate, report, facts);
-    }
-    if gate == StepGate::Proof {
-        facts.insert("retry".to_owned(), proof_retry(workspace, report));
-    }
     let (code, message, recovery) = words(gate, report);
-    let error = ApiError { code, message, recovery, details: facts };
-    let suggestions = vec![suggestion(workspace, gate, report)];
-    CallFailure { error: Box::new(error), suggestions }
-}
-
-/// A task that the refused call made is gone again: nothing that names it can be called.
-fn undone(gate: StepGate, report: &GateReport, details: Map<String, Value>) -> CallFailure {
-    let (code, message, _) = words(gate, report);
-    let recovery = "Start the task with tasks_macro_start and close its step with \
-                    tasks_macro_close_step and real CMD: and LINK: receipts.";
-    ApiError { code, message, recovery: recovery.to_owned(), details }.into()
+    let error = |recovery: String| {
+        // TASKS-GATE-6.
+        ApiError { code, message, recovery, details: fields(report) }
+    };
+    if report.is_undone {
+        // A task that the refused call made is gone again: nothing that names it can be called.
+        let recovery = "Start the task with tasks_macro_start and close its step with \
+                        tasks_macro_close_step and real CMD: and LINK: receipts.";
+        return error(recovery.to_owned()).into();
+    }
+    let error = match gate {
+        StepGate::Proof => error(recovery).with("retry", &proof_retry(workspace, report)),
+        StepGate::Checkpoints | StepGate::Children | StepGate::Blocked => error(recovery),
+    };
+    error.suggesting(suggestion(workspace, gate, report))
 }
 
 pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, String) {
@@ -75,96 +75,68 @@ pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, 
 
 /// TASKS-GATE-7.
 fn suggestion(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> Suggestion {
-    let task = report.task;
+    let call = |tool: &str, reason: &str| {
+        Suggestion::call(tool, reason).with("workspace", workspace).with("task", &report.task)
+    };
     match gate {
-        StepGate::Checkpoints => confirmation(workspace, report),
-        StepGate::Proof => Suggestion::call(
-            "tasks_snapshot",
-            "see what proof is missing",
-            SuggestionPriority::High,
-            json!({"workspace": workspace, "task": task, "read_only": true}),
-        ),
-        StepGate::Children | StepGate::Blocked => Suggestion::call(
-            "tasks_radar",
-            "see what is in the way",
-            SuggestionPriority::High,
-            json!({"workspace": workspace, "task": task}),
-        ),
+        StepGate::Checkpoints => confirmation(report, &call),
+        StepGate::Proof => {
+            call("tasks_snapshot", "see what proof is missing").with("read_only", &true)
+        }
+        StepGate::Children | StepGate::Blocked => call("tasks_radar", "see what is in the way"),
     }
 }
 
 /// Confirming what is missing; where only that was unmet, the portal does it and closes the step.
-fn confirmation(workspace: &WorkspaceId, report: &GateReport) -> Suggestion {
-    let confirm = |tool: &str, reason: &str, checkpoints: Value| {
-        let params = json!({
-            "workspace": workspace, "task": report.task, "step_id": report.step_id,
-            "checkpoints": checkpoints,
-        });
-        Suggestion::call(tool, reason, SuggestionPriority::High, params)
+fn confirmation(report: &GateReport, call: &dyn Fn(&str, &str) -> Suggestion) -> Suggestion {
+    let verify =
+        call("tasks_verify", "confirm the missing checkpoints").with("step_id", &report.step_id);
+    // TASKS-GATE-7: `"gate"` when exactly criteria and tests are missing, else each by name.
+    let verify = match &report.missing_checkpoints[..] {
+        missing if missing == Checkpoint::GATE => verify.with("checkpoints", "gate"),
+        missing => verify.with("checkpoints", &all_true(missing)),
     };
-    let checkpoints = confirmations(&report.missing_checkpoints);
-    let verify = confirm("tasks_verify", "confirm the missing checkpoints", checkpoints);
     if report.closing.is_empty() {
         return verify;
     }
     let reason = "confirm the missing checkpoints and close the step";
-    verify.or_else(confirm("tasks_macro_close_step", reason, all_true(&report.closing)))
-}
-
-/// TASKS-GATE-6.
-pub(super) fn details(report: &GateReport) -> Map<String, Value> {
-    let names = |checkpoints: &[Checkpoint]| -> Vec<&str> {
-        checkpoints.iter().map(|checkpoint| checkpoint.name()).collect()
-    };
-    let mut facts = Map::from_iter([
-        ("task".to_owned(), json!(report.task)),
-        ("step_id".to_owned(), json!(report.step_id)),
-        ("path".to_owned(), json!(report.path)),
-        ("missing_checkpoints".to_owned(), json!(names(&report.missing_checkpoints))),
-        ("missing_proofs".to_owned(), json!(names(&report.missing_proofs))),
-        ("open_children".to_owned(), json!(report.open_children)),
-        ("open_nodes".to_owned(), json!(report.open_nodes)),
-        ("blocked".to_owned(), json!(report.blocked)),
-        ("block_reason".to_owned(), json!(report.block_reason)),
-    ]);
-    if !report.steps.is_empty() {
-        facts.insert("steps".to_owned(), json!(report.steps));
-    }
-    facts
+    let close = call("tasks_macro_close_step", reason)
+        .with("step_id", &report.step_id)
+        .with("checkpoints", &all_true(&report.closing));
+    verify.or_else(close)
 }
 
 /// TASKS-GATE-7: the retry that a caller fills in.
-fn proof_retry(workspace: &WorkspaceId, report: &GateReport) -> Value {
-    let checks = json!(["CMD: <fill: command you ran>", "LINK: <fill: log or CI page>"]);
-    let names: Vec<&str> = report.missing_proofs.iter().map(|cp| cp.name()).collect();
+fn proof_retry(workspace: &WorkspaceId, report: &GateReport) -> Map<String, Value> {
+    let checks = ["CMD: <fill: command you ran>", "LINK: <fill: log or CI page>"];
+    let proof = [field("checks", &checks), field("checkpoint", &report.missing_proofs)];
     let mut hint = Map::from_iter([
-        ("workspace".to_owned(), json!(workspace)),
-        ("task".to_owned(), json!(report.task)),
-        ("step_id".to_owned(), json!(report.step_id)),
+        field("workspace", workspace),
+        field("task", &report.task),
+        field("step_id", &report.step_id),
     ]);
     if report.closed {
-        hint.insert("checks".to_owned(), checks);
-        hint.insert("checkpoint".to_owned(), json!(names));
-        return json!({"tool": "tasks_evidence_capture", "args_hint": hint});
+        hint.extend(proof);
+        return Map::from_iter([
+            field("tool", "tasks_evidence_capture"),
+            field("args_hint", &hint),
+        ]);
     }
-    let proof =
-        if names == ["tests"] { checks } else { json!({"checks": checks, "checkpoint": names}) };
-    hint.insert("proof".to_owned(), proof);
+    hint.extend([match report.missing_proofs[..] {
+        [Checkpoint::Tests] => field("proof", &checks),
+        _ => field("proof", &Map::from_iter(proof)),
+    }]);
     if !report.required_optional.is_empty() {
         let named = Checkpoint::GATE.iter().chain(&report.required_optional);
-        hint.insert("checkpoints".to_owned(), all_true(named));
+        hint.extend([field("checkpoints", &all_true(named))]);
     }
-    json!({"tool": "tasks_macro_close_step", "args_hint": hint})
+    Map::from_iter([field("tool", "tasks_macro_close_step"), field("args_hint", &hint)])
 }
 
-/// `"gate"` when exactly criteria and tests are missing, else each by name.
-fn confirmations(missing: &[Checkpoint]) -> Value {
-    if missing == Checkpoint::GATE { json!("gate") } else { all_true(missing) }
-}
-
-fn all_true<'a>(checkpoints: impl IntoIterator<Item = &'a Checkpoint>) -> Value {
-    let entries = checkpoints.into_iter().map(|cp| (cp.name().to_owned(), Value::Bool(true)));
-    Value::Object(entries.collect())
+fn all_true<'a>(
+    checkpoints: impl IntoIterator<Item = &'a Checkpoint>,
+) -> BTreeMap<Checkpoint, bool> {
+    checkpoints.into_iter().map(|checkpoint| (*checkpoint, true)).collect()
 }
 
 fn join(checkpoints: &[Checkpoint]) -> String {

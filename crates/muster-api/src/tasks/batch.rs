@@ -1,13 +1,13 @@
 //! `tasks_batch`.
 
 use muster_core::{
-    Draft, WorkRefusal,
+    Draft, WorkRefusal, field,
     tasks::{TaskAggregate, id::WorkspaceId},
     text,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::groups::Repeatable;
 use crate::{
@@ -159,10 +159,10 @@ impl BatchEntry {
         let arguments =
             one_of((self.args, self.arguments), &format!("operations[{index}].arguments"))?;
         let mut arguments = arguments.unwrap_or_default();
-        let own = arguments.entry("workspace").or_insert_with(|| json!(workspace));
+        let own = arguments.entry("workspace").or_insert_with(|| workspace.as_str().into());
         let foreign = own.as_str() != Some(workspace.as_str()) && !own.is_null();
         if own.is_null() {
-            *own = json!(workspace);
+            *own = workspace.as_str().into();
         }
         let prepared = if foreign {
             Err(invalid("workspace", Reason::Conflict, "the workspace of the batch"))
@@ -306,16 +306,12 @@ fn shape_fault(index: usize, tool: &str, failure: &CallFailure) -> CallFailure {
 
 fn batch_failed(index: usize, tool: &str, failure: CallFailure) -> CallFailure {
     let CallFailure { error, suggestions } = failure;
-    let failed = ApiError {
-        code: ErrorCode::BatchFailed,
-        message: format!("operation {index} ({}) failed: {}", text::echo(tool), error.message),
-        recovery: format!("Fix that operation; nothing was applied. {}", error.recovery),
-        details: Map::from_iter([
-            ("index".to_owned(), json!(index)),
-            ("tool".to_owned(), json!(tool)),
-            ("error".to_owned(), json!(error)),
-        ]),
-    };
+    let message = format!("operation {index} ({}) failed: {}", text::echo(tool), error.message);
+    let recovery = format!("Fix that operation; nothing was applied. {}", error.recovery);
+    let failed = ApiError::new(ErrorCode::BatchFailed, message, recovery)
+        .with("index", &index)
+        .with("tool", tool)
+        .with("error", &error);
     CallFailure { error: Box::new(failed), suggestions }
 }
 
@@ -334,14 +330,17 @@ impl Batched {
             } else {
                 failed += 1;
             }
-            operations.push(if compact {
-                short(index, tool, answer)
+            let mut entry = Map::from_iter([
+                field("index", &index),
+                field("tool", tool),
+                field("success", &answer.success),
+            ]);
+            if compact {
+                entry.extend(short(answer));
             } else {
-                json!({
-                    "index": index, "tool": tool, "success": answer.success,
-                    "response": answer.to_json(),
-                })
-            });
+                entry.extend([field("response", answer)]);
+            }
+            operations.push(entry.into());
         }
         let workspace = workspace.to_owned();
         Self { workspace, atomic, compact, succeeded, failed, operations }
@@ -349,24 +348,21 @@ impl Batched {
 }
 
 /// TASKS-BATCH-4.
-fn short(index: usize, tool: &str, answer: &Envelope) -> Value {
-    let mut entry = Map::from_iter([
-        ("index".to_owned(), json!(index)),
-        ("tool".to_owned(), json!(tool)),
-        ("success".to_owned(), json!(answer.success)),
-    ]);
+fn short(answer: &Envelope) -> Vec<(String, Value)> {
+    let mut entry = Vec::new();
     let result = answer.result.read();
     // An answer names its plan or task by id, or shows it.
     let subject = ["id", "task", "plan"].into_iter().find_map(|name| result.get(name));
     if let Some(id) = subject.map(|subject| subject.get("id").unwrap_or(subject)) {
-        entry.insert("id".to_owned(), id.clone());
+        entry.push(field("id", id));
     }
     let shown = subject.and_then(|subject| subject.get("revision"));
     if let Some(revision) = result.get("revision").or(shown) {
-        entry.insert("revision".to_owned(), revision.clone());
+        entry.push(field("revision", revision));
     }
     if let Some(error) = &answer.error {
-        entry.insert("error".to_owned(), json!({"code": error.code, "message": error.message}));
+        let words = [field("code", &error.code), field("message", &error.message)];
+        entry.push(field("error", &Map::from_iter(words)));
     }
-    Value::Object(entry)
+    entry
 }

@@ -1,7 +1,7 @@
 //! `tasks_macro_close_step`.
 
 use muster_core::{
-    Draft, WorkRefusal,
+    Draft, WorkRefusal, field,
     tasks::{
         TaskAggregate, TaskCommand,
         command::{StepSelector, StepTarget},
@@ -265,7 +265,7 @@ impl Closing {
         }
         let mut outcome = ClosingOutcome::default();
         if let Some(note) = &self.note {
-            let meta = Map::from_iter([("source".to_owned(), json!("tasks_macro_close_step"))]);
+            let meta = Map::from_iter([field("source", "tasks_macro_close_step")]);
             let words = (None, "text");
             outcome.note_event =
                 Some(commit_note(draft, task.into(), words, meta, note.clone())?.1);

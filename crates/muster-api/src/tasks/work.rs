@@ -13,8 +13,7 @@ use muster_core::{
         wire,
     },
 };
-use muster_engine::{ExecuteError, StoreFailure};
-use serde_json::json;
+use muster_runtime::{ExecuteError, StoreFailure};
 
 use super::{
     groups::Guarded,
@@ -228,7 +227,7 @@ fn kept_answer(
     }
     let mut envelope: Envelope = serde_json::from_value(kept.answer.clone())
         .unwrap_or_else(|error| unreachable!("kept answers are envelopes: {error}"));
-    envelope.context.insert("replayed".to_owned(), json!(true));
+    envelope.context.insert("replayed".to_owned(), true.into());
     Ok(Some(envelope))
 }
 

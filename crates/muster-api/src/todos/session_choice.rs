@@ -6,7 +6,6 @@ use muster_core::{
     session::{SessionId, SessionRejection},
     text,
 };
-use serde_json::{Map, json};
 
 use crate::{
     ApiError, ErrorCode, SessionFault,
@@ -94,20 +93,18 @@ impl BoundSession {
 
 fn unknown(named: &str) -> CallFailure {
     let message = format!("there is no session {:?}", text::echo(named));
-    let recovery = "Use an id that GET /sessions or `muster sessions` shows.".to_owned();
-    let details = Map::from_iter([("id".to_owned(), json!(named))]);
-    ApiError { code: ErrorCode::UnknownId, message, recovery, details }.into()
+    let recovery = "Use an id that GET /sessions or `muster sessions` shows.";
+    ApiError::new(ErrorCode::UnknownId, message, recovery).with("id", named).into()
 }
 
 fn mismatch(named: &str, bound: Option<&SessionId>) -> CallFailure {
     let message =
         format!("this connection stands for another session than {:?}", text::echo(named));
-    let recovery = "Leave session_id away: the connection has a session of its own.".to_owned();
-    let details = Map::from_iter([
-        ("session_id".to_owned(), json!(named)),
-        ("bound".to_owned(), json!(bound)),
-    ]);
-    ApiError { code: ErrorCode::SessionMismatch, message, recovery, details }.into()
+    let recovery = "Leave session_id away: the connection has a session of its own.";
+    ApiError::new(ErrorCode::SessionMismatch, message, recovery)
+        .with("session_id", named)
+        .with("bound", &bound)
+        .into()
 }
 
 /// What a caller of the tool is told when a session says no.
@@ -121,17 +118,16 @@ pub(super) fn refused(fault: SessionFault, id: &SessionId) -> CallFailure {
     }
     if let SessionRejection::SessionEnded = rejection {
         let message = format!("the session {id} was deleted, and its list with it");
-        let recovery = "Start a session anew; this one takes nothing more.".to_owned();
-        let details = Map::from_iter([("session_id".to_owned(), json!(id))]);
-        return ApiError { code: ErrorCode::SessionEnded, message, recovery, details }.into();
+        let recovery = "Start a session anew; this one takes nothing more.";
+        let error = ApiError::new(ErrorCode::SessionEnded, message, recovery);
+        return error.with("session_id", id).into();
     }
     if let SessionRejection::KeyTaken { key } = rejection {
         let message =
             format!("the idempotency key {:?} was used for another list", text::echo(&key));
-        let recovery = "Use a fresh key for a new call.".to_owned();
-        let details = Map::from_iter([("idempotency_key".to_owned(), json!(key))]);
-        return ApiError { code: ErrorCode::IdempotencyConflict, message, recovery, details }
-            .into();
+        let recovery = "Use a fresh key for a new call.";
+        let error = ApiError::new(ErrorCode::IdempotencyConflict, message, recovery);
+        return error.with("idempotency_key", &key).into();
     }
     let message = format!("the session does not take the list: {rejection:?}");
     let recovery = "Shorten the list or its lines and call again.".to_owned();

@@ -1,6 +1,7 @@
 //! `todo_write`.
 
 use muster_core::{
+    field,
     session::{
         SessionId, SessionRejection,
         command::{Create, WriteTodos},
@@ -11,15 +12,14 @@ use muster_core::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     read::TodoAnswer,
     session_choice::{Choice, refused},
 };
 use crate::{
-    ApiError, ErrorCode, OperationEffect, SessionFault, Suggestion, SuggestionPriority, Toolset,
-    WarningCode,
+    ApiError, ErrorCode, OperationEffect, SessionFault, Suggestion, Toolset, WarningCode,
     arguments::{self, Reason, invalid},
     call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
@@ -116,7 +116,7 @@ fn bad_items(fault: TitleFault) -> CallFailure {
     };
     let mut failure = invalid_at(&path, reason, expected);
     if let Some(index) = fault.index() {
-        failure.error.details.insert("index".to_owned(), json!(index));
+        failure.error.details.extend([field("index", &index)]);
     }
     failure
 }
@@ -124,7 +124,7 @@ fn bad_items(fault: TitleFault) -> CallFailure {
 /// A refusal whose details name the place, too (TT-5).
 fn invalid_at(path: &str, reason: Reason, expected: &str) -> CallFailure {
     let mut failure = invalid(path, reason, expected);
-    failure.error.details.insert("path".to_owned(), json!(path));
+    failure.error.details.extend([field("path", path)]);
     failure
 }
 
@@ -135,15 +135,12 @@ fn explain(fault: SessionFault, id: &SessionId) -> CallFailure {
         return refused(SessionFault::Refused(rejection), id);
     };
     let message = format!("the list has revision {actual}, not {expected}");
-    let recovery = "Merge with details.items and write again with the actual revision.".to_owned();
-    let details = Map::from_iter([
-        ("id".to_owned(), json!("main")),
-        ("expected".to_owned(), json!(expected)),
-        ("actual".to_owned(), json!(actual)),
-        ("items".to_owned(), json!(items)),
-    ]);
-    let error = ApiError { code: ErrorCode::RevisionMismatch, message, recovery, details };
+    let recovery = "Merge with details.items and write again with the actual revision.";
     let reason = "shows the list and its revision as they are now";
-    let read = Suggestion::call("todo_read", reason, SuggestionPriority::High, json!({}));
-    CallFailure { error: Box::new(error), suggestions: vec![read] }
+    ApiError::new(ErrorCode::RevisionMismatch, message, recovery)
+        .with("id", "main")
+        .with("expected", &expected)
+        .with("actual", &actual)
+        .with("items", &items)
+        .suggesting(Suggestion::call("todo_read", reason))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize as _, Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     entity::{Plan, Task},
@@ -11,79 +11,80 @@ use super::{
     step::{Checkpoint, Step, StepBlock, StepNode, Waiver},
     view::step_object::WaiverObject,
 };
+use crate::json::field;
 
 /// Patchable fields of a plan.
 pub fn of_plan(plan: &Plan) -> FieldValues {
     let meta = &plan.meta;
-    named([
-        ("title", json!(meta.title)),
-        ("description", json!(meta.description)),
-        ("context", json!(meta.context)),
-        ("priority", json!(meta.priority)),
-        ("tags", json!(meta.tags)),
-        ("depends_on", json!(meta.depends_on)),
-        ("contract", json!(plan.contract)),
-        ("contract_data", json!(plan.contract_data)),
+    BTreeMap::from([
+        field("title", &meta.title),
+        field("description", &meta.description),
+        field("context", &meta.context),
+        field("priority", &meta.priority),
+        field("tags", &meta.tags),
+        field("depends_on", &meta.depends_on),
+        field("contract", &plan.contract),
+        field("contract_data", &plan.contract_data),
     ])
 }
 
 /// Patchable fields of a task.
 pub fn of_task(task: &Task) -> FieldValues {
     let meta = &task.meta;
-    named([
-        ("title", json!(meta.title)),
-        ("description", json!(meta.description)),
-        ("context", json!(meta.context)),
-        ("priority", json!(meta.priority)),
-        ("tags", json!(meta.tags)),
-        ("depends_on", json!(meta.depends_on)),
-        ("domain", json!(task.domain)),
-        ("phase", json!(task.phase)),
-        ("component", json!(task.component)),
-        ("assignee", json!(task.assignee)),
+    BTreeMap::from([
+        field("title", &meta.title),
+        field("description", &meta.description),
+        field("context", &meta.context),
+        field("priority", &meta.priority),
+        field("tags", &meta.tags),
+        field("depends_on", &meta.depends_on),
+        field("domain", &task.domain),
+        field("phase", &task.phase),
+        field("component", &task.component),
+        field("assignee", &task.assignee),
     ])
 }
 
 /// Fields of a step that operations change, its gate included.
 pub fn of_step(step: &Step) -> FieldValues {
-    let mut fields = named([
-        ("title", json!(step.title)),
-        ("success_criteria", json!(step.success_criteria)),
-        ("tests", json!(step.tests)),
-        ("blockers", json!(step.blockers)),
-        ("completed", json!(step.is_closed())),
-        ("completed_at_ms", json!(step.completed_at)),
-        ("forced", json!(step.waiver.is_some())),
-        ("waiver", json!(WaiverObject::of_step(step))),
-        ("blocked", json!(step.block.is_some())),
-        ("block_reason", json!(step.block.as_ref().and_then(|block| block.reason.as_ref()))),
+    let mut fields = BTreeMap::from([
+        field("title", &step.title),
+        field("success_criteria", &step.success_criteria),
+        field("tests", &step.tests),
+        field("blockers", &step.blockers),
+        field("completed", &step.is_closed()),
+        field("completed_at_ms", &step.completed_at),
+        field("forced", &step.waiver.is_some()),
+        field("waiver", &WaiverObject::of_step(step)),
+        field("blocked", &step.block.is_some()),
+        field("block_reason", &step.block.as_ref().and_then(|block| block.reason.as_ref())),
     ]);
     for checkpoint in Checkpoint::ALL {
         let confirmed = step.confirmed.contains(&checkpoint);
-        fields.insert(format!("{}_confirmed", checkpoint.name()), json!(confirmed));
+        fields.extend([field(&format!("{}_confirmed", checkpoint.name()), &confirmed)]);
     }
     for checkpoint in Checkpoint::PROVABLE {
         let mode = step.proof_modes.get(checkpoint);
-        fields.insert(format!("proof_{}_mode", checkpoint.name()), json!(mode));
+        fields.extend([field(&format!("proof_{}_mode", checkpoint.name()), &mode)]);
     }
     fields
 }
 
 pub fn of_node(node: &StepNode) -> FieldValues {
-    named([
-        ("title", json!(node.title)),
-        ("status", json!(node.status)),
-        ("status_manual", json!(node.status_manual)),
-        ("priority", json!(node.priority)),
-        ("blocked", json!(node.blocked)),
-        ("description", json!(node.description)),
-        ("context", json!(node.context)),
-        ("blockers", json!(node.lists.blockers)),
-        ("dependencies", json!(node.lists.dependencies)),
-        ("next_steps", json!(node.lists.next_steps)),
-        ("problems", json!(node.lists.problems)),
-        ("risks", json!(node.lists.risks)),
-        ("success_criteria", json!(node.lists.success_criteria)),
+    BTreeMap::from([
+        field("title", &node.title),
+        field("status", &node.status),
+        field("status_manual", &node.status_manual),
+        field("priority", &node.priority),
+        field("blocked", &node.blocked),
+        field("description", &node.description),
+        field("context", &node.context),
+        field("blockers", &node.lists.blockers),
+        field("dependencies", &node.lists.dependencies),
+        field("next_steps", &node.lists.next_steps),
+        field("problems", &node.lists.problems),
+        field("risks", &node.lists.risks),
+        field("success_criteria", &node.lists.success_criteria),
     ])
 }
 
@@ -102,9 +103,9 @@ pub fn shown(stored: &FieldValues) -> FieldValues {
     let mut shown = stored.clone();
     let Some(stored) = stored.get("waiver") else { return shown };
     let waiver = Option::<Waiver>::deserialize(stored).ok().flatten();
-    shown.insert("forced".to_owned(), json!(waiver.is_some()));
+    shown.extend([field("forced", &waiver.is_some())]);
     if let (Some(waiver), None) = (&waiver, stored.get("settled")) {
-        shown.insert("waiver".to_owned(), json!(WaiverObject::when_given(waiver)));
+        shown.extend([field("waiver", &WaiverObject::when_given(waiver))]);
     }
     shown
 }
@@ -206,8 +207,4 @@ pub(super) fn read<T: DeserializeOwned + Serialize>(
         Ok(read) => *slot = read,
         Err(error) => unreachable!("{name} was written by this room: {error}"),
     }
-}
-
-fn named<const N: usize>(fields: [(&str, Value); N]) -> FieldValues {
-    BTreeMap::from(fields.map(|(name, value)| (name.to_owned(), value)))
 }

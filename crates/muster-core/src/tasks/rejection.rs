@@ -1,5 +1,6 @@
 //! The rejections, with their facts. The api crate adds messages for people.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -191,7 +192,7 @@ pub enum StepGate {
 }
 
 /// Everything that keeps a step from closing (TASKS-GATE-6).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GateReport {
     pub task: TaskId,
     /// The step's id.
@@ -211,15 +212,20 @@ pub struct GateReport {
     /// Why.
     pub block_reason: Option<String>,
     /// Whether the step is closed.
+    #[serde(skip)]
     pub closed: bool,
     /// All failing steps, when the whole task was to be completed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepPath>,
     /// Optional checkpoints that are required here, for the retry a caller can fill in.
+    #[serde(skip)]
     pub required_optional: Vec<Checkpoint>,
-    /// Checkpoints that close the step in one call when all of them are confirmed, based on the
-    /// state before the rejected call; empty when that is not enough.
+    /// Checkpoints that close the step in one call when all of them are confirmed, as things stood
+    /// before the refused call; empty when that is not enough.
+    #[serde(skip)]
     pub closing: Vec<Checkpoint>,
     /// Whether the refused call itself made the task, so that it does not exist now.
+    #[serde(skip)]
     pub is_undone: bool,
 }
 
