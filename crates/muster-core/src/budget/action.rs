@@ -309,8 +309,9 @@ pub fn cut(string: &mut String, max: usize) -> isize {
     signed(text_size(&before)) - signed(text_size(string))
 }
 
-/// Replaces the value of a key and returns how many characters that saved.
-pub fn replace(map: &mut Map<String, Value>, key: &str, value: Value) -> isize {
+/// Replaces the value of a key and answers how many characters that saved.
+pub fn replace(map: &mut Map<String, Value>, key: &str, value: impl Into<Value>) -> isize {
+    let value = value.into();
     let after = signed(size(&value));
     match map.get_mut(key) {
         Some(slot) => {

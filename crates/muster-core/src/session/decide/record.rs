@@ -1,10 +1,11 @@
 //! Events that others report: checked, cleaned, given their place, and written down (HB-10).
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{CommandDraft, Decided, SessionEvent, check, reject, turn};
 use crate::{
     ctree::{Occurrence, TaskChange},
+    field,
     session::{
         SessionRejection,
         body::{self, TaskEventBody, is_reserved},
@@ -34,7 +35,7 @@ pub(super) fn record(draft: &mut CommandDraft<'_>, record: &Record) -> Decided<(
     }
     let redacted = check::redact_body(&mut data) | todo.redacted;
     if let Some(published) = todo.published {
-        data.insert("todo".to_owned(), json!(published));
+        data.extend([field("todo", &published)]);
     }
     let place = place(draft, record)?;
     let answer = record.key.clone();
@@ -198,11 +199,8 @@ fn record_task(draft: &mut CommandDraft<'_>, mut event: SessionEvent) -> Decided
     for field in ["ctree_node_id", "ctree_snapshot"] {
         event.data.shift_remove(field);
     }
-    if let Some((node, snapshot)) = draft.foresee(&event, &task_id)? {
-        let added: Map<String, Value> = Map::from_iter([
-            ("ctree_node_id".to_owned(), json!(node)),
-            ("ctree_snapshot".to_owned(), json!(snapshot)),
-        ]);
+    if let Some((node, snapshot)) = desk.foresee(&event, &task_id)? {
+        let added = [field("ctree_node_id", &node), field("ctree_snapshot", &snapshot)];
         event.data.extend(added);
     }
     draft.record(event)

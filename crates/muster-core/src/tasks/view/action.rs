@@ -1,10 +1,13 @@
 //! The call to make next, chosen by the state of a plan or task (TASKS-VIEW-9).
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{capsule::NextAction, rollup::next_task};
 use crate::{
-    Documents, WorkRefusal,
+    Documents, WorkRefusal, field,
     tasks::{
         TaskAggregate,
         entity::{Plan, Task, TaskStatus},
@@ -14,8 +17,7 @@ use crate::{
     },
 };
 
-const COMMAND: &str = "CMD: <fill: command you ran>";
-const LINK: &str = "LINK: <fill: log or CI page>";
+const RECEIPTS: [&str; 2] = ["CMD: <fill: command you ran>", "LINK: <fill: log or CI page>"];
 
 /// The next action; `None` for what is done.
 pub(super) fn next(
@@ -29,44 +31,63 @@ pub(super) fn next(
     }
 }
 
-fn ready(tool: &'static str, purpose: &'static str, args: Value) -> Option<NextAction> {
-    let action = NextAction {
-        tool: tool.into(),
-        purpose: purpose.into(),
-        available: false,
-        args: object(args),
-        args_hint: None,
-    };
-    Some(action)
+/// A call with arguments that work verbatim.
+fn ready(tool: &'static str, purpose: &'static str, args: Arguments) -> Option<NextAction> {
+    Some(NextAction { args: Some(args.0), ..bare(tool, purpose) })
 }
 
-fn template(tool: &'static str, purpose: &'static str, hint: Value) -> Option<NextAction> {
-    let action = NextAction {
-        tool: tool.into(),
-        purpose: purpose.into(),
-        available: false,
-        args: None,
-        args_hint: object(hint),
-    };
-    Some(action)
+/// A call with arguments to fill in.
+fn template(tool: &'static str, purpose: &'static str, hint: Arguments) -> Option<NextAction> {
+    Some(NextAction { args_hint: Some(hint.0), ..bare(tool, purpose) })
 }
 
-fn object(value: Value) -> Option<Map<String, Value>> {
-    if let Value::Object(map) = value { Some(map) } else { None }
+fn bare(tool: &'static str, purpose: &'static str) -> NextAction {
+    let (tool, purpose) = (tool.into(), purpose.into());
+    NextAction { tool, purpose, available: false, args: None, args_hint: None }
+}
+
+/// Arguments of a call.
+struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    fn of(workspace: &WorkspaceId) -> Self {
+        Self(Map::new()).with("workspace", workspace)
+    }
+
+    fn with(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
+        self.0.extend([field(name, value)]);
+        self
+    }
+}
+
+/// The step to fill in.
+#[derive(Serialize)]
+struct StepTemplate {
+    title: &'static str,
+    success_criteria: [&'static str; 1],
+    tests: [&'static str; 1],
+}
+
+const STEP: StepTemplate = StepTemplate {
+    title: "<fill: what is to be done>",
+    success_criteria: ["<fill: when it counts as done>"],
+    tests: ["<fill: how that is checked>"],
+};
+
+/// Proof to fill in, of named checkpoints.
+#[derive(Serialize)]
+struct ProofTemplate<'a> {
+    checks: [&'static str; 2],
+    checkpoint: &'a [Checkpoint],
 }
 
 fn of_task(workspace: &WorkspaceId, task: &Task) -> Option<NextAction> {
-    let base = json!({"workspace": workspace, "task": task.id});
+    let base = Arguments::of(workspace).with("task", &task.id);
     if task.meta.status == TaskStatus::Done {
         return None;
     }
     if task.steps.is_empty() {
-        let step = json!({
-            "title": "<fill: what is to be done>",
-            "success_criteria": ["<fill: when it counts as done>"],
-            "tests": ["<fill: how that is checked>"],
-        });
-        return template("tasks_decompose", "add steps", with(base, json!({"steps": [step]})));
+        return template("tasks_decompose", "add steps", base.with("steps", &[STEP]));
     }
     if let Some(step) = task.steps.first_open() {
         return of_open_step(base, step);
@@ -74,50 +95,44 @@ fn of_task(workspace: &WorkspaceId, task: &Task) -> Option<NextAction> {
     of_closed_steps(workspace, base, task)
 }
 
-fn of_open_step(base: Value, step: &Step) -> Option<NextAction> {
-    let here = with(base, json!({"step_id": step.id}));
+fn of_open_step(base: Arguments, step: &Step) -> Option<NextAction> {
     if step.block.is_some() {
-        return template("tasks_block", "unblock the step", with(here, json!({"blocked": false})));
+        let hint = base.with("step_id", &step.id).with("blocked", &false);
+        return template("tasks_block", "unblock the step", hint);
     }
     if let Some(node) = step.open_nodes().next() {
-        let mut hint = with(here, json!({"task_node_id": node.id, "status": "DONE"}));
-        if let Value::Object(map) = &mut hint {
-            map.shift_remove("step_id");
-        }
+        let hint = base.with("task_node_id", &node.id).with("status", &TaskStatus::Done);
         return template("tasks_task_define", "finish the sub-task", hint);
     }
-    let named = named_checkpoints(step);
-    let unproven: Vec<&str> = unproven(step);
-    if !unproven.is_empty() {
-        let receipts = json!([COMMAND, LINK]);
-        let proof = if unproven == ["tests"] {
-            receipts
-        } else {
-            json!({"checks": receipts, "checkpoint": unproven})
-        };
-        let hint = with(with(here, json!({"proof": proof})), named);
-        return template("tasks_macro_close_step", "close the next step with proof", hint);
-    }
-    ready("tasks_macro_close_step", "close the next step", with(here, named))
+    let here = base.with("step_id", &step.id);
+    let unproven = unproven(step);
+    let proven = match unproven[..] {
+        [] => {
+            let args = with_required(here, step);
+            return ready("tasks_macro_close_step", "close the next step", args);
+        }
+        [Checkpoint::Tests] => here.with("proof", &RECEIPTS),
+        _ => here.with("proof", &ProofTemplate { checks: RECEIPTS, checkpoint: &unproven }),
+    };
+    let hint = with_required(proven, step);
+    template("tasks_macro_close_step", "close the next step with proof", hint)
 }
 
-fn of_closed_steps(workspace: &WorkspaceId, base: Value, task: &Task) -> Option<NextAction> {
+fn of_closed_steps(workspace: &WorkspaceId, base: Arguments, task: &Task) -> Option<NextAction> {
     let misses = |step: &&Step| Checkpoint::ALL.into_iter().any(|cp| step.misses(cp));
     if let Some(step) = task.steps.iter().find(misses) {
         let missing = Checkpoint::ALL.into_iter().filter(|cp| step.misses(*cp));
-        let checkpoints: Map<String, Value> =
-            missing.map(|cp| (cp.name().to_owned(), Value::Bool(true))).collect();
-        let args = json!({"step_id": step.id, "checkpoints": checkpoints});
-        return ready("tasks_verify", "confirm a closed step", with(base, args));
+        let checkpoints: BTreeMap<_, _> = missing.map(|checkpoint| (checkpoint, true)).collect();
+        let args = base.with("step_id", &step.id).with("checkpoints", &checkpoints);
+        return ready("tasks_verify", "confirm a closed step", args);
     }
     if let Some(step) = task.steps.iter().find(|step| !unproven(step).is_empty()) {
-        let hint = json!({
-            "step_id": step.id, "checks": [COMMAND, LINK], "checkpoint": unproven(step),
-        });
-        return template("tasks_evidence_capture", "prove a closed step", with(base, hint));
+        let hint = base.with("step_id", &step.id).with("checks", &RECEIPTS);
+        let hint = hint.with("checkpoint", &unproven(step));
+        return template("tasks_evidence_capture", "prove a closed step", hint);
     }
     if let Some(first) = task.meta.waits().first() {
-        let args = json!({"workspace": workspace, "target": first, "read_only": true});
+        let args = Arguments::of(workspace).with("target", first).with("read_only", &true);
         return ready("tasks_snapshot", "look at what it waits for", args);
     }
     ready("tasks_macro_close_step", "finish the task", base)
@@ -132,40 +147,30 @@ fn of_plan(
         return Ok(None);
     }
     if let Some(task) = next_task(docs, plan)? {
-        let args = json!({"workspace": workspace, "task": task.id});
+        let args = Arguments::of(workspace).with("task", &task.id);
         return Ok(ready("tasks_snapshot", "pick up the next task", args));
     }
-    let base = json!({"workspace": workspace, "plan": plan.id});
+    let base = Arguments::of(workspace).with("plan", &plan.id);
     if plan.sums.tasks.total() == 0 {
-        let hint = with(base, json!({"task_title": "<fill: what is to be done>"}));
+        let hint = base.with("task_title", STEP.title);
         return Ok(template("tasks_macro_start", "start a first task", hint));
     }
     if (plan.checklist.current as usize) < plan.checklist.steps.len() {
-        let args = with(base, json!({"advance": true}));
-        return Ok(ready("tasks_plan", "go on in the checklist", args));
+        return Ok(ready("tasks_plan", "go on in the checklist", base.with("advance", &true)));
     }
     Ok(ready("tasks_complete", "finish the plan", base))
 }
 
-/// All required checkpoints as booleans, when an optional one is among them.
-fn named_checkpoints(step: &Step) -> Value {
+/// The same with all required checkpoints as booleans, when an optional one is among them.
+fn with_required(args: Arguments, step: &Step) -> Arguments {
     let required = step.required();
     if required.len() == Checkpoint::GATE.len() {
-        return json!({});
+        return args;
     }
-    let all: Map<String, Value> =
-        required.into_iter().map(|cp| (cp.name().to_owned(), Value::Bool(true))).collect();
-    json!({"checkpoints": all})
+    let all: BTreeMap<_, _> = required.into_iter().map(|checkpoint| (checkpoint, true)).collect();
+    args.with("checkpoints", &all)
 }
 
-fn unproven(step: &Step) -> Vec<&'static str> {
-    let unproven = Checkpoint::PROVABLE.into_iter().filter(|cp| step.misses_proof(*cp));
-    unproven.map(Checkpoint::name).collect()
-}
-
-fn with(mut base: Value, more: Value) -> Value {
-    if let (Value::Object(base), Value::Object(more)) = (&mut base, more) {
-        base.extend(more);
-    }
-    base
+fn unproven(step: &Step) -> Vec<Checkpoint> {
+    Checkpoint::PROVABLE.into_iter().filter(|cp| step.misses_proof(*cp)).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 pub use filter::{EvidenceTests, RowFilter};
 pub use rows::{PlanRow, PlanTasksDone, TaskRow};
@@ -15,6 +15,7 @@ pub use rows::{PlanRow, PlanTasksDone, TaskRow};
 use super::brief::TaskBrief;
 use crate::{
     Documents, ListQuery, Survey, Unloaded, WorkRefusal,
+    budget::replace,
     tasks::{
         TaskAggregate, TaskDocument,
         entity::{Plan, StatusCounts, TaskStatus},
@@ -355,11 +356,13 @@ pub(super) fn row_number(row: &Value) -> u64 {
     digits.parse().unwrap_or(0)
 }
 
-/// Pagination fields after rows were cut away.
+/// Sets the pagination fields after rows were cut away; answers the characters saved.
 pub(super) fn cut_pagination(
-    last: u64,
+    page: &mut Map<String, Value>,
+    next_cursor: impl Into<Value>,
     count: usize,
-    cursor: CursorOf<'_>,
-) -> [(&'static str, Value); 3] {
-    [("next_cursor", json!(cursor(last))), ("has_more", json!(true)), ("count", json!(count))]
+) -> isize {
+    replace(page, "next_cursor", next_cursor)
+        + replace(page, "has_more", true)
+        + replace(page, "count", count)
 }

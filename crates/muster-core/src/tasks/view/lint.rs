@@ -9,14 +9,16 @@ mod links;
 mod plan;
 mod task;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub use health::{ContextHealth, HealthCode, HealthIssue, HealthStats};
 
 use crate::{
-    Documents, WorkRefusal,
+    Documents, WorkRefusal, field,
     tasks::{
         TaskAggregate,
         id::{EntityId, EntityKind, WorkspaceId},
@@ -94,6 +96,14 @@ pub struct Fix {
     pub tool: &'static str,
     /// Its arguments.
     pub args: Map<String, Value>,
+}
+
+impl Fix {
+    /// The same with one more argument.
+    fn with(mut self, name: &str, value: &impl Serialize) -> Self {
+        self.args.extend([field(name, value)]);
+        self
+    }
 }
 
 /// What can be wrong. The order is the order of every answer.
@@ -221,25 +231,18 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// A call on the subject itself.
-    fn call(self, tool: &'static str, more: Value) -> Fix {
-        let fix = self.call_in_workspace(tool);
-        let mut args = fix.args;
-        args.insert(self.id.kind().name().to_owned(), json!(self.id));
-        if let Value::Object(more) = more {
-            args.extend(more);
-        }
-        Fix { tool, args }
+    fn call(self, tool: &'static str) -> Fix {
+        self.call_in_workspace(tool).with(self.id.kind().name(), &self.id)
     }
 
     /// A call on nothing but the workspace.
     fn call_in_workspace(self, tool: &'static str) -> Fix {
-        Fix { tool, args: Map::from_iter([("workspace".to_owned(), json!(self.workspace))]) }
+        Fix { tool, args: Map::new() }.with("workspace", self.workspace)
     }
 
     /// The call that confirms checkpoints of a step.
     fn confirm(self, step: &Step, missing: &[Checkpoint]) -> Fix {
-        let checkpoints: Map<String, Value> =
-            missing.iter().map(|checkpoint| (checkpoint.name().to_owned(), json!(true))).collect();
-        self.call("tasks_verify", json!({"step_id": step.id, "checkpoints": checkpoints}))
+        let confirmed: BTreeMap<_, _> = missing.iter().map(|name| (name, true)).collect();
+        self.call("tasks_verify").with("step_id", &step.id).with("checkpoints", &confirmed)
     }
 }

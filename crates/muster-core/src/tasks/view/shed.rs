@@ -50,9 +50,7 @@ pub fn context(start: (u64, u64), cursor: &CursorWriter) -> Shedding {
         let cursor = Arc::clone(cursor);
         Box::new(move |view, last, count| {
             let Some(Value::Object(page)) = view.get_mut(pagination) else { return 0 };
-            let last = last.map_or(start, row_number);
-            let fields = cut_pagination(last, count, &*cursor);
-            fields.into_iter().map(|(key, value)| replace(page, key, value)).sum()
+            cut_pagination(page, cursor(last.map_or(start, row_number)), count)
         })
     };
     // Rows of both lists lose their fields together, so that a list is never finer than the other.
@@ -73,8 +71,7 @@ pub fn delta(since: Option<u64>) -> Shedding {
     let page = move || -> budget::PageCounter {
         Box::new(move |view, last, _| {
             let seq = last.and_then(|event| event.get("seq")).and_then(Value::as_u64).or(since);
-            replace(view, "cursor", json!(seq.map(wire::event_id)))
-                + replace(view, "has_more", json!(true))
+            replace(view, "cursor", seq.map(wire::event_id)) + replace(view, "has_more", true)
         })
     };
     let ordinary = vec![
@@ -94,12 +91,7 @@ pub fn evidence(after: u64) -> Shedding {
         let Some(Value::Object(page)) = view.get_mut("pagination") else { return 0 };
         let number = last.and_then(|row| row.get("evidence_id")).and_then(Value::as_str);
         let number = number.and_then(|id| id.parse::<EvidenceId>().ok()).map_or(after, |id| id.0);
-        let fields = [
-            ("next_cursor", json!(super::evidence::cursor(number))),
-            ("has_more", json!(true)),
-            ("count", json!(count)),
-        ];
-        fields.into_iter().map(|(key, value)| replace(page, key, value)).sum()
+        cut_pagination(page, super::evidence::cursor(number), count)
     });
     let mut ordinary = vec![
         BudgetAction::each_last("evidence", |row| cut_items(row, 2_000)),
@@ -142,7 +134,7 @@ fn strip_payload(event: &mut Value) -> isize {
     if let Value::Object(map) = event
         && map.shift_remove("payload").is_some()
     {
-        map.insert("payload_truncated".to_owned(), Value::Bool(true));
+        map.insert("payload_truncated".to_owned(), true.into());
     }
     before as isize - budget::size(event) as isize
 }

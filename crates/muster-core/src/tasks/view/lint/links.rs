@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
 use super::{Code, Issue, Subject};
 use crate::{
     Documents, Unloaded,
@@ -53,7 +51,7 @@ fn dangling(
     }
     let Some(first) = gone.first() else { return Ok(None) };
     let message = format!("{} deleted dependency(ies), first {first}", gone.len());
-    let fix = subject.call("tasks_edit", json!({"depends_on": kept}));
+    let fix = subject.call("tasks_edit").with("depends_on", &kept);
     Ok(Some(Code::DanglingDependency.issue(message).with(fix)))
 }
 
@@ -92,6 +90,6 @@ fn circle(
         }
     }
     let message = format!("1 circle of dependencies, first through {through}");
-    let fix = mended.call("tasks_edit", json!({"depends_on": harmless}));
+    let fix = mended.call("tasks_edit").with("depends_on", &harmless);
     Ok(Code::DependencyCycle.issue(message).with(fix))
 }

@@ -1,7 +1,5 @@
 //! Checks of a plan: its status, its checklist, its tasks.
 
-use serde_json::json;
-
 use super::{Code, Issue, Subject};
 use crate::{
     Documents, ListQuery, Unloaded,
@@ -44,7 +42,7 @@ fn done_with_open_tasks(
     let id = plan.id;
     let first = first.unwrap_or_default();
     let message = format!("{id} is DONE with {open} open task(s), first {first}");
-    let fix = subject.call("tasks_complete", json!({"status": TaskStatus::Active}));
+    let fix = subject.call("tasks_complete").with("status", &TaskStatus::Active);
     Ok(Some(Code::DoneWithOpenWork.issue(message).with(fix)))
 }
 
@@ -53,7 +51,7 @@ fn checklist(subject: Subject<'_>, plan: &Plan) -> Option<Issue> {
     let points = plan.checklist.steps.len();
     if current > points {
         let message = format!("the checklist is at {current} of {points} point(s)");
-        let fix = subject.call("tasks_plan", json!({"current": points}));
+        let fix = subject.call("tasks_plan").with("current", &points);
         return Some(Code::ChecklistIndexOutOfRange.issue(message).with(fix));
     }
     if points == 0 {
@@ -63,7 +61,7 @@ fn checklist(subject: Subject<'_>, plan: &Plan) -> Option<Issue> {
         let id = plan.id;
         let left = points - current;
         let message = format!("{id} is DONE with {left} point(s) left, first {}", current + 1);
-        let fix = subject.call("tasks_plan", json!({"advance": true}));
+        let fix = subject.call("tasks_plan").with("advance", &true);
         return Some(Code::ChecklistIncomplete.issue(message).with(fix));
     }
     None

@@ -1,7 +1,5 @@
 //! Checks of a task and its steps.
 
-use serde_json::json;
-
 use super::{Code, Issue, Subject};
 use crate::{
     Documents, Unloaded,
@@ -71,8 +69,9 @@ fn closed_with_open_children(subject: Subject<'_>, task: &Task) -> Option<Issue>
     };
     let (count, first) = failing(task, |step| step.is_closed() && open_inside(step))?;
     let message = format!("{count} closed step(s) with open work inside, first {}", first.path);
-    let reopen = json!({"step_id": first.id, "completed": false});
-    Some(Code::ClosedWithOpenChildren.issue(message).with(subject.call("tasks_progress", reopen)))
+    let reopen =
+        subject.call("tasks_progress").with("step_id", &first.id).with("completed", &false);
+    Some(Code::ClosedWithOpenChildren.issue(message).with(reopen))
 }
 
 fn done_with_open_work(subject: Subject<'_>, task: &Task) -> Option<Issue> {
@@ -86,7 +85,7 @@ fn done_with_open_work(subject: Subject<'_>, task: &Task) -> Option<Issue> {
         None if task.steps.is_empty() => format!("{} is DONE with 0 steps", task.id),
         None => return None,
     };
-    let fix = subject.call("tasks_complete", json!({"status": TaskStatus::Active}));
+    let fix = subject.call("tasks_complete").with("status", &TaskStatus::Active);
     Some(Code::DoneWithOpenWork.issue(message).with(fix))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{core, cut_texts, meta, radar, tail, thin, zero};
+use super::{core, cut_pagination, cut_texts, meta, radar, tail, thin, zero};
 use crate::{
     budget::{self, BudgetAction, CutEnd, PageCounter, Shedding, replace},
     tasks::view::graph_page::GraphCursor,
@@ -66,7 +66,7 @@ pub fn resume_super(starts: PageStarts) -> Shedding {
     let by = |at, key: &'static str, start: u64| {
         let position = move |last: Option<&Value>| {
             let position = last.and_then(|entry| entry.get(key)).and_then(Value::as_u64);
-            json!(position.unwrap_or(start))
+            position.unwrap_or(start).into()
         };
         page(at, position)
     };
@@ -203,12 +203,10 @@ fn page(at: &'static str, next: impl Fn(Option<&Value>) -> Value + 'static) -> P
             if parts.peek().is_some()
                 && let Some(Value::Object(summary)) = place.get_mut("summary")
             {
-                saved += replace(summary, "partial", json!(true));
+                saved += replace(summary, "partial", true);
             }
         }
-        let fields =
-            [("next_cursor", next(last)), ("has_more", json!(true)), ("count", json!(count))];
-        saved + fields.into_iter().map(|(key, value)| replace(place, key, value)).sum::<isize>()
+        saved + cut_pagination(place, next(last), count)
     })
 }
 
@@ -218,12 +216,12 @@ fn drop_payload(event: &mut Value) -> isize {
 
 /// Marks the pack as cut.
 fn mark_truncated(view: &mut Map<String, Value>, _: &str, _: bool) -> isize {
-    replace(view, "truncated", json!(true))
+    replace(view, "truncated", true)
 }
 
 /// Lists in the super view what was cut, each field once (TASKS-BUD-4).
 fn write_down(view: &mut Map<String, Value>, field: &str, minimal: bool) -> isize {
-    let mut saved = replace(view, "truncated", json!(true));
+    let mut saved = replace(view, "truncated", true);
     let Some(Value::Object(degradation)) = view.get_mut("degradation") else { return saved };
     // "*" covers everything already.
     if degradation.get("truncated_fields") == Some(&json!(["*"])) {
@@ -234,7 +232,7 @@ fn write_down(view: &mut Map<String, Value>, field: &str, minimal: bool) -> isiz
     push(degradation, "truncated_fields", field);
     if minimal {
         push(degradation, "signals", "minimal_signal");
-        degradation.insert("minimal".to_owned(), json!(true));
+        degradation.insert("minimal".to_owned(), true.into());
     }
     saved += before as isize - budget::size(&Value::Object(degradation.clone())) as isize;
     saved
@@ -245,6 +243,6 @@ fn push(object: &mut Map<String, Value>, list: &str, word: &str) {
     if let Some(Value::Array(words)) = object.get_mut(list)
         && !words.iter().any(|known| known == word)
     {
-        words.push(json!(word));
+        words.push(word.into());
     }
 }
