@@ -8,7 +8,7 @@ use rmcp::{
     ErrorData,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse,
+        CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, JsonObject,
         ListResourcesResult, Prompt, ReadResourceRequestParams, ReadResourceResponse,
         ResourceTemplate, ServerConfig, SubscriptionFilter, Tool,
     },
@@ -56,10 +56,7 @@ impl AppBackend {
 }
 
 impl OperationReader for AppBackend {
-    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope> {
-        let Value::Object(arguments) = arguments else {
-            unreachable!("arguments are an object, got {arguments}");
-        };
+    fn read<'a>(&'a self, name: &'a str, arguments: JsonObject) -> BackendFuture<'a, Envelope> {
         Box::pin(async move {
             let app = Arc::clone(&self.app);
             let name = name.to_owned();

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use muster_api::{App, StoreError};
-use rmcp::ErrorData;
-use serde_json::{Map, Value};
+use rmcp::{ErrorData, model::JsonObject};
+use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use crate::resources::ResourceAddress;
@@ -59,16 +59,23 @@ impl ResourcePosition {
 }
 
 /// The number of the newest event that a `tasks_delta` call shows.
-async fn newest_change(
-    app: &Arc<App>,
-    question: Map<String, Value>,
-) -> Result<Option<u64>, ErrorData> {
+async fn newest_change(app: &Arc<App>, question: JsonObject) -> Result<Option<u64>, ErrorData> {
     let app = Arc::clone(app);
     let call = tokio::task::spawn_blocking(move || app.call("tasks_delta", question));
     let answer = call.await.map_err(|error| broken(&error))?;
-    let result = answer.result.read();
-    let newest = result.get("events").and_then(Value::as_array).and_then(|all| all.last());
-    Ok(newest.and_then(|event| event.get("seq")).and_then(Value::as_u64))
+    let Ok(changes) = answer.result.try_read::<Changes>() else { return Ok(None) };
+    Ok(changes.events.last().map(|event| event.seq))
+}
+
+/// What is read of the answer.
+#[derive(Deserialize)]
+struct Changes {
+    events: Vec<Change>,
+}
+
+#[derive(Deserialize)]
+struct Change {
+    seq: u64,
 }
 
 fn broken(error: &dyn std::error::Error) -> ErrorData {

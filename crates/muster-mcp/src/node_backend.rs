@@ -14,12 +14,12 @@ use rmcp::{
     ErrorData,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompletionInfo, GetPromptRequestParams, GetPromptResponse, ListResourcesResult, Prompt,
-        ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
+        CompletionInfo, GetPromptRequestParams, GetPromptResponse, JsonObject, ListResourcesResult,
+        Prompt, ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
         SubscriptionFilter, Tool,
     },
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -41,7 +41,7 @@ pub struct RunTool {
     pub name: String,
     pub description: String,
     /// What arguments it takes.
-    pub schema: Map<String, Value>,
+    pub schema: JsonObject,
 }
 
 /// The way to the server that drives the run. Its calls block.
@@ -49,12 +49,12 @@ pub trait RunServerClient: Send + Sync + 'static {
     /// The tools of the run that the node may use now.
     fn tools(&self) -> Result<Vec<RunTool>, String>;
 
-    /// Calls a tool; returns its envelope.
-    fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
+    /// Calls a tool; answers with its envelope.
+    fn call(&self, name: &str, arguments: JsonObject) -> Result<Value, String>;
 
     /// Reads by a tool for the client of the agent. The agent made no call, so the log of the run
     /// has none.
-    fn read(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
+    fn read(&self, name: &str, arguments: JsonObject) -> Result<Value, String>;
 }
 
 pub struct NodeBackend {
@@ -218,11 +218,9 @@ impl Backend for NodeBackend {
 }
 
 impl OperationReader for NodeBackend {
-    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope> {
+    fn read<'a>(&'a self, name: &'a str, arguments: JsonObject) -> BackendFuture<'a, Envelope> {
         Box::pin(async move {
-            let server = Arc::clone(&self.server);
-            let name = name.to_owned();
-            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            let (server, name) = (Arc::clone(&self.server), name.to_owned());
             let running = tokio::task::spawn_blocking(move || server.read(&name, arguments));
             let envelope = running.await.map_err(|error| broken(&error))?;
             let envelope = envelope.map_err(|error| ErrorData::internal_error(error, None))?;

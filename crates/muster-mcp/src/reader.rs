@@ -2,24 +2,24 @@
 //! run.
 
 use muster_api::Envelope;
+use muster_core::tasks::view::context::ContextView;
 use rmcp::{
     ErrorData,
     model::{
-        CompleteRequestParams, CompletionInfo, ListResourcesResult, ReadResourceRequestParams,
-        ReadResourceResponse,
+        CompleteRequestParams, CompletionInfo, JsonObject, ListResourcesResult,
+        ReadResourceRequestParams, ReadResourceResponse,
     },
 };
-use serde_json::Value;
 
 use crate::{
     backend::BackendFuture,
-    resources::{self, CompletionSubject, ResourceAddress, ResourcePage},
+    resources::{self, CompletionSubject, ResourceAddress, ResourceKind, ResourcePage},
 };
 
 /// Calls reading operations.
 pub(crate) trait OperationReader: Sync {
     /// Calls one and waits for its answer.
-    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope>;
+    fn read<'a>(&'a self, name: &'a str, arguments: JsonObject) -> BackendFuture<'a, Envelope>;
 }
 
 /// A page of the plans and tasks of a workspace, and the cursor of the next one.
@@ -36,7 +36,8 @@ pub(crate) async fn list(
     if let Some(error) = answer.error {
         return Err(ErrorData::invalid_params(error.message, None));
     }
-    let (entries, next) = page.read(workspace, &answer.result.read());
+    let (entries, next) =
+        page.read(workspace, &answer.result.try_read().map_err(resources::unreadable)?);
     let resources = entries.iter().map(resources::ResourceEntry::resource).collect();
     let mut listed = ListResourcesResult::with_all_items(resources);
     listed.next_cursor = next;
@@ -81,12 +82,18 @@ pub(crate) async fn complete(
 async fn ids(
     reader: &dyn OperationReader,
     workspace: &str,
-    kind: resources::ResourceKind,
+    kind: ResourceKind,
     typed: &str,
 ) -> Result<CompletionInfo, ErrorData> {
     let question = resources::beginning_as(workspace, typed);
-    let found = reader.read("tasks_context", question).await?.result.read();
-    let more = found[format!("{}_pagination", kind.list())]["has_more"] == true;
+    let answer = reader.read("tasks_context", question).await?;
+    let Ok(found) = answer.result.try_read::<ContextView>() else {
+        return Ok(resources::completion(Vec::new(), typed, false));
+    };
+    let more = match kind {
+        ResourceKind::Plan => found.plans_pagination.has_more,
+        ResourceKind::Task => found.tasks_pagination.has_more,
+    };
     let entries = resources::entries(workspace, kind, &found);
     let ids = entries.into_iter().map(|entry| entry.id).collect();
     Ok(resources::completion(ids, typed, more))

@@ -4,15 +4,17 @@
 //! The text of a plan or task is the result of `tasks_radar` on it. Titles come from agents: they
 //! appear in title fields only, never in a description.
 
-use muster_api::{Envelope, ErrorCode};
+use muster_api::{Envelope, ErrorCode, Json};
+use muster_core::{field, tasks::view::context::ContextView};
 use rmcp::{
     ErrorData,
     model::{
-        CompleteRequestParams, CompletionInfo, ReadResourceResult, Reference, Resource,
+        CompleteRequestParams, CompletionInfo, JsonObject, ReadResourceResult, Reference, Resource,
         ResourceContents, ResourceTemplate,
     },
 };
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::json;
 
 const SCHEME: &str = "muster://workspace/";
 const MEDIA_TYPE: &str = "application/json";
@@ -41,14 +43,6 @@ impl ResourceKind {
         match self {
             Self::Plan => "plan",
             Self::Task => "task",
-        }
-    }
-
-    /// Its list in a `tasks_context` result.
-    pub(crate) fn list(self) -> &'static str {
-        match self {
-            Self::Plan => "plans",
-            Self::Task => "tasks",
         }
     }
 
@@ -117,17 +111,14 @@ impl ResourceAddress {
     }
 
     /// The call that shows it.
-    pub(crate) fn question(&self) -> (&'static str, Value) {
-        let Self { workspace, id, .. } = self;
-        let target = json!({"workspace": workspace, "target": id, "read_only": true});
-        match &self.part {
-            Part::Radar => ("tasks_radar", target),
-            Part::Capsule => ("tasks_snapshot", target),
-            Part::Evidence(evidence) => (
-                "tasks_evidence_get",
-                json!({"workspace": workspace, "target": id, "evidence_id": evidence}),
-            ),
-        }
+    pub(crate) fn question(&self) -> (&'static str, JsonObject) {
+        let (tool, how) = match &self.part {
+            Part::Radar => ("tasks_radar", field("read_only", &true)),
+            Part::Capsule => ("tasks_snapshot", field("read_only", &true)),
+            Part::Evidence(evidence) => ("tasks_evidence_get", field("evidence_id", evidence)),
+        };
+        let place = [field("workspace", &self.workspace), field("target", &self.id)];
+        (tool, place.into_iter().chain([how]).collect())
     }
 
     /// The answer to that call as the contents of the resource.
@@ -137,7 +128,7 @@ impl ResourceAddress {
             None => {
                 let text = match &self.part {
                     Part::Radar | Part::Evidence(_) => answer.result.to_string(),
-                    Part::Capsule => answer.result.read()["capsule"].to_string(),
+                    Part::Capsule => capsule(answer)?.to_string(),
                 };
                 let text = ResourceContents::text(text, uri);
                 Ok(ReadResourceResult::new(vec![text.with_mime_type(MEDIA_TYPE)]))
@@ -150,16 +141,31 @@ impl ResourceAddress {
         }
     }
 
-    /// Arguments of the `tasks_delta` call that shows its changes after a position.
-    pub(crate) fn news_since(&self, position: u64) -> Map<String, Value> {
-        let fields = [
-            ("workspace", json!(self.workspace)),
-            ("target", json!(self.id)),
-            ("since", json!(position)),
-            ("limit", json!(EVENTS_MAX)),
-        ];
-        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    /// Arguments of the `tasks_delta` call that shows its changes behind a position.
+    pub(crate) fn news_since(&self, position: u64) -> JsonObject {
+        JsonObject::from_iter([
+            field("workspace", &self.workspace),
+            field("target", &self.id),
+            field("since", &position),
+            field("limit", &EVENTS_MAX),
+        ])
     }
+}
+
+/// What of a snapshot is a resource.
+#[derive(Deserialize)]
+struct SnapshotPart {
+    capsule: Json,
+}
+
+fn capsule(snapshot: &Envelope) -> Result<Json, ErrorData> {
+    let part: SnapshotPart = snapshot.result.try_read().map_err(unreadable)?;
+    Ok(part.capsule)
+}
+
+/// An answer with a value that came into the store when its depth was not looked at yet.
+pub(crate) fn unreadable(error: serde_json::Error) -> ErrorData {
+    ErrorData::internal_error(format!("the answer cannot be read: {error}"), None)
 }
 
 fn percent_decoded(text: &str) -> Option<String> {
@@ -219,14 +225,21 @@ impl ResourcePage {
         }
     }
 
-    /// Arguments of the `tasks_context` call for this page.
-    pub(crate) fn question(&self, workspace: &str) -> Value {
+    /// Arguments of the `tasks_context` call behind it.
+    pub(crate) fn question(&self, workspace: &str) -> JsonObject {
+        let workspace = field("workspace", workspace);
         match self {
-            Self::Plans(cursor) => {
-                json!({"workspace": workspace, "limit": ROWS_MAX, "plans_cursor": cursor})
-            }
-            Self::Tasks(cursor) => json!({"workspace": workspace, "plans_limit": 0,
-                                          "tasks_limit": ROWS_MAX, "tasks_cursor": cursor}),
+            Self::Plans(cursor) => JsonObject::from_iter([
+                workspace,
+                field("limit", &ROWS_MAX),
+                field("plans_cursor", cursor),
+            ]),
+            Self::Tasks(cursor) => JsonObject::from_iter([
+                workspace,
+                field("plans_limit", &0),
+                field("tasks_limit", &ROWS_MAX),
+                field("tasks_cursor", cursor),
+            ]),
         }
     }
 
@@ -235,44 +248,46 @@ impl ResourcePage {
     pub(crate) fn read(
         &self,
         workspace: &str,
-        result: &Value,
+        found: &ContextView,
     ) -> (Vec<ResourceEntry>, Option<String>) {
-        let next = |list: &str| {
-            let cursor = result[format!("{list}_pagination")]["next_cursor"].as_str()?;
-            Some(format!("{list}:{cursor}"))
-        };
-        let plans = entries(workspace, ResourceKind::Plan, result);
-        match (self, next("plans")) {
-            (Self::Plans(_), Some(more)) => (plans, Some(more)),
+        let plans = entries(workspace, ResourceKind::Plan, found);
+        match (self, &found.plans_pagination.next_cursor) {
+            (Self::Plans(_), Some(more)) => (plans, Some(format!("plans:{more}"))),
             (Self::Plans(_) | Self::Tasks(_), _) => {
-                let tasks = entries(workspace, ResourceKind::Task, result);
-                (plans.into_iter().chain(tasks).collect(), next("tasks"))
+                let tasks = entries(workspace, ResourceKind::Task, found);
+                let next = found.tasks_pagination.next_cursor.as_ref();
+                (plans.into_iter().chain(tasks).collect(), next.map(|next| format!("tasks:{next}")))
             }
         }
     }
 }
 
-/// Arguments of the `tasks_context` call for a completion.
-pub(crate) fn beginning_as(workspace: &str, typed: &str) -> Value {
-    match typed.trim() {
-        "" => json!({"workspace": workspace, "limit": ROWS_MAX}),
-        typed => json!({"workspace": workspace, "limit": ROWS_MAX, "query": typed}),
+/// Arguments of the `tasks_context` call behind a completion.
+pub(crate) fn beginning_as(workspace: &str, typed: &str) -> JsonObject {
+    let all = [field("workspace", workspace), field("limit", &ROWS_MAX)];
+    let query = Some(typed.trim()).filter(|typed| !typed.is_empty());
+    all.into_iter().chain(query.map(|typed| field("query", typed))).collect()
+}
+
+/// The rows of one kind in a list of plans and tasks.
+pub(crate) fn entries(
+    workspace: &str,
+    kind: ResourceKind,
+    found: &ContextView,
+) -> Vec<ResourceEntry> {
+    let entry = |id: String, title: &str| {
+        let (workspace, part) = (workspace.to_owned(), Part::Radar);
+        let address = ResourceAddress { workspace, kind, id: id.clone(), part };
+        ResourceEntry { address, title: title.to_owned(), id }
+    };
+    match kind {
+        ResourceKind::Plan => {
+            found.plans.iter().map(|plan| entry(plan.id.clone(), &plan.title)).collect()
+        }
+        ResourceKind::Task => {
+            found.tasks.iter().map(|task| entry(task.id.to_string(), &task.title)).collect()
+        }
     }
-}
-
-/// The rows of one kind in a `tasks_context` result.
-pub(crate) fn entries(workspace: &str, kind: ResourceKind, result: &Value) -> Vec<ResourceEntry> {
-    let rows = result.get(kind.list()).and_then(Value::as_array);
-    rows.into_iter().flatten().filter_map(|row| entry(workspace, kind, row)).collect()
-}
-
-fn entry(workspace: &str, kind: ResourceKind, row: &Value) -> Option<ResourceEntry> {
-    let id = row.get("id")?.as_str()?.to_owned();
-    let title = row.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let workspace = workspace.to_owned();
-    let part = Part::Radar;
-    let address = ResourceAddress { workspace, kind, id: id.clone(), part };
-    Some(ResourceEntry { address, title, id })
 }
 
 /// The shapes of addresses.
