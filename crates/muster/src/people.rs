@@ -6,6 +6,7 @@ use std::fmt;
 use anyhow::{anyhow, bail};
 use clap::Args;
 use muster_api::{ApiError, App, WorkspaceId, WorkspaceStatus};
+use muster_core::fields;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -117,9 +118,7 @@ pub(crate) trait OperationCall: Serialize {
 
 /// The arguments that have a value.
 pub(crate) fn arguments(call: &impl Serialize) -> Map<String, Value> {
-    let Ok(Value::Object(mut arguments)) = serde_json::to_value(call) else {
-        unreachable!("arguments are an object");
-    };
+    let mut arguments = fields(call);
     arguments.retain(|_, value| !value.is_null());
     arguments
 }

@@ -6,9 +6,8 @@
 use std::{fs, path::Path};
 
 use clap::ValueEnum;
-use serde_json::json;
 
-use super::stage::{DemoInput, DemoTurn, Stop};
+use super::stage::{DemoCall, DemoInput, DemoTurn, Stop};
 
 /// The program that is written, the check that it has to pass and the page about it.
 const PROGRAM: &str = "greet.sh";
@@ -111,8 +110,8 @@ fn lead(stage: &mut DemoTurn<'_>, inputs: &[DemoInput]) -> Result<String, Stop> 
     }
     stage.say("The mistake is corrected. A second pair of eyes before anybody says done. ")?;
     let message = "Please review greet.sh and run its check.";
-    stage.call("send_handoff", &json!({"to": "reviewer", "message": message}))?;
-    stage.call("wait_for", &json!({"nodes": ["reviewer"], "note": "the review"}))?;
+    stage.call(&DemoCall::SendHandoff { to: "reviewer", message })?;
+    stage.call(&DemoCall::WaitFor { nodes: &["reviewer"], note: "the review" })?;
     Ok("Asked for a review of the correction.".to_owned())
 }
 
@@ -124,10 +123,10 @@ fn delegate(stage: &mut DemoTurn<'_>, missing: &[Piece]) -> Result<String, Stop>
         ("Declare the goal reached", "pending"),
     ])?;
     for piece in missing {
-        stage.call("send_handoff", &json!({"to": piece.author, "message": piece.request}))?;
+        stage.call(&DemoCall::SendHandoff { to: piece.author, message: piece.request })?;
     }
     let authors: Vec<&str> = missing.iter().map(|piece| piece.author).collect();
-    stage.call("wait_for", &json!({"nodes": authors, "note": "both pieces"}))?;
+    stage.call(&DemoCall::WaitFor { nodes: &authors, note: "both pieces" })?;
     Ok("Handed out the program and its check; waiting for both.".to_owned())
 }
 
@@ -140,19 +139,19 @@ fn hand_back(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
         ("Declare the goal reached", "pending"),
     ])?;
     let message = "The check fails: greet.sh leaves out the name. Please correct it.";
-    stage.call("send_handoff", &json!({"to": "coder", "message": message}))?;
-    stage.call("wait_for", &json!({"nodes": ["coder"], "note": "the correction"}))?;
+    stage.call(&DemoCall::SendHandoff { to: "coder", message })?;
+    stage.call(&DemoCall::WaitFor { nodes: &["coder"], note: "the correction" })?;
     Ok("Sent the failing check back to the coder.".to_owned())
 }
 
 fn complete(stage: &mut DemoTurn<'_>, summary: &str) -> Result<String, Stop> {
-    stage.call("complete_run", &json!({"summary": summary}))?;
+    stage.call(&DemoCall::CompleteRun { summary })?;
     Ok(summary.to_owned())
 }
 
 fn document(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     stage.say("The page about it has to say what is true now. ")?;
-    stage.call("write_file", &json!({"path": PAGE, "content": PAGE_TEXT}))?;
+    stage.call(&DemoCall::WriteFile { path: PAGE, content: PAGE_TEXT })?;
     Ok("Wrote the page about greet.sh.".to_owned())
 }
 
@@ -163,9 +162,9 @@ fn coder(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     let tried = "Try it";
     stage.plan(&[(written, "in_progress"), (tried, "pending")])?;
     let content = if first { FIRST_ATTEMPT } else { SECOND_ATTEMPT };
-    stage.call("write_file", &json!({"path": PROGRAM, "content": content}))?;
+    stage.call(&DemoCall::WriteFile { path: PROGRAM, content })?;
     stage.plan(&[(written, "completed"), (tried, "in_progress")])?;
-    let seen = stage.call("command", &json!({"cmd": "sh greet.sh Ada"}))?;
+    let seen = stage.call(&DemoCall::Command { cmd: "sh greet.sh Ada" })?;
     stage.plan(&[(written, "completed"), (tried, "completed")])?;
     Ok(match seen.output() {
         Some(output) => format!("greet.sh is there. It prints: {}", output.trim()),
@@ -176,15 +175,15 @@ fn coder(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
 fn tester(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     stage.say("A check that can fail: the greeting has to hold the name. ")?;
     stage.plan(&[("Write check.sh", "in_progress")])?;
-    stage.call("write_file", &json!({"path": CHECK, "content": CHECK_TEXT}))?;
+    stage.call(&DemoCall::WriteFile { path: CHECK, content: CHECK_TEXT })?;
     stage.plan(&[("Write check.sh", "completed")])?;
     Ok("check.sh is there: it fails unless the name is in the greeting.".to_owned())
 }
 
 fn reviewer(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     stage.say("Reading greet.sh and running its check. ")?;
-    stage.call("read_file", &json!({"path": PROGRAM}))?;
-    let seen = stage.call("command", &json!({"cmd": "sh check.sh"}))?;
+    stage.call(&DemoCall::ReadFile { path: PROGRAM })?;
+    let seen = stage.call(&DemoCall::Command { cmd: "sh check.sh" })?;
     Ok(match seen.output() {
         Some(output) => format!("{REVIEWED} no findings. The check says: {}", output.trim()),
         None => format!("{REVIEWED} the check could not be run."),

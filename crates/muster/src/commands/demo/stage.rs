@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use muster_core::Json;
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use super::part::DemoPart;
 
@@ -34,7 +34,7 @@ enum Heard {
     #[serde(rename = "interrupt", rename_all = "camelCase")]
     Interrupt { turn_id: String },
     #[serde(rename = "ping")]
-    Ping { n: Value },
+    Ping { n: u64 },
     #[serde(rename = "shutdown")]
     Shutdown,
     #[serde(other)]
@@ -94,13 +94,72 @@ impl DemoInput {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct DemoOutcome {
     #[serde(default)]
-    output: Option<Value>,
+    output: Option<DemoOutput>,
+}
+
+/// What a tool gave; parts read text only.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum DemoOutput {
+    Text(String),
+    Other(IgnoredAny),
+}
+
+/// What an agent says to Muster.
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum DemoMessage<'a> {
+    #[serde(rename = "ready")]
+    Ready { protocol: u32, caps: DemoCaps },
+    #[serde(rename = "pong")]
+    Pong { n: u64 },
+    #[serde(rename = "message.assistant.delta")]
+    Delta { delta: &'a str },
+    #[serde(rename = "plan")]
+    Plan { items: Vec<DemoPlanItem<'a>> },
+    #[serde(rename = "tool.call")]
+    Call {
+        id: &'a str,
+        #[serde(flatten)]
+        call: &'a DemoCall<'a>,
+    },
+    #[serde(rename = "message.assistant.final")]
+    Final { content: &'a str, status: &'a str },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DemoCaps {
+    interrupt: bool,
+    streaming: bool,
+    modify_args: bool,
+}
+
+#[derive(Serialize)]
+struct DemoPlanItem<'a> {
+    title: &'a str,
+    status: &'a str,
+}
+
+/// A call of a tool.
+#[derive(Serialize)]
+#[serde(tag = "name", content = "args", rename_all = "snake_case")]
+pub(super) enum DemoCall<'a> {
+    SendHandoff { to: &'a str, message: &'a str },
+    WaitFor { nodes: &'a [&'a str], note: &'a str },
+    CompleteRun { summary: &'a str },
+    WriteFile { path: &'a str, content: &'a str },
+    ReadFile { path: &'a str },
+    Command { cmd: &'a str },
 }
 
 impl DemoOutcome {
     /// What it printed.
     pub(super) fn output(&self) -> Option<&str> {
-        self.output.as_ref()?.as_str()
+        match self.output.as_ref()? {
+            DemoOutput::Text(text) => Some(text),
+            DemoOutput::Other(_) => None,
+        }
     }
 }
 
@@ -134,7 +193,7 @@ impl DemoTurn<'_> {
     pub(super) fn say(&mut self, text: &str) -> Result<(), Stop> {
         for word in text.split_inclusive(' ') {
             self.said.push_str(word);
-            self.tell("message.assistant.delta", json!({"delta": word}))?;
+            self.tell(&DemoMessage::Delta { delta: word })?;
             self.pause()?;
         }
         Ok(())
@@ -142,15 +201,15 @@ impl DemoTurn<'_> {
 
     /// Shows the list of what there is to do.
     pub(super) fn plan(&mut self, items: &[(&str, &str)]) -> Result<(), Stop> {
-        let item = |(title, status): &(&str, &str)| json!({"title": title, "status": status});
-        self.tell("plan", json!({"items": items.iter().map(item).collect::<Vec<_>>()}))
+        let items = items.iter().map(|&(title, status)| DemoPlanItem { title, status }).collect();
+        self.tell(&DemoMessage::Plan { items })
     }
 
     /// Has a tool called and waits for what comes of it.
-    pub(super) fn call(&mut self, name: &str, args: &Value) -> Result<DemoOutcome, Stop> {
+    pub(super) fn call(&mut self, call: &DemoCall<'_>) -> Result<DemoOutcome, Stop> {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
-        self.tell("tool.call", json!({"id": id, "name": name, "args": args}))?;
+        self.tell(&DemoMessage::Call { id: &id, call })?;
         loop {
             let heard = self.heard.recv().map_err(|_| Stop::Over)?;
             match self.mind(heard)? {
@@ -173,7 +232,7 @@ impl DemoTurn<'_> {
         match heard {
             Heard::ToolResult { tool_id, result } => Ok(Some((tool_id, result))),
             Heard::Interrupt { turn_id } if turn_id == self.turn => Err(Stop::Interrupted),
-            Heard::Ping { n } => self.tell("pong", json!({"n": n})).map(|()| None),
+            Heard::Ping { n } => self.tell(&DemoMessage::Pong { n }).map(|()| None),
             Heard::Shutdown => Err(Stop::Over),
             Heard::Interrupt { .. } | Heard::Init { .. } | Heard::Prompt { .. } | Heard::Other => {
                 Ok(None)
@@ -192,21 +251,31 @@ impl DemoTurn<'_> {
             Err(Stop::Over) => return Err(Stop::Over),
         };
         let content = std::mem::take(&mut self.said);
-        self.tell("message.assistant.final", json!({"content": content, "status": status}))
+        self.tell(&DemoMessage::Final { content: &content, status })
     }
 
-    fn tell(&mut self, kind: &str, body: Value) -> Result<(), Stop> {
-        let turn = self.turn.clone();
-        write(self.out, kind, body, Some(&turn))
+    fn tell(&mut self, message: &DemoMessage<'_>) -> Result<(), Stop> {
+        write(self.out, message, Some(&self.turn))
     }
 }
 
-fn write(out: &mut dyn Write, kind: &str, mut body: Value, turn: Option<&str>) -> Result<(), Stop> {
-    body["type"] = json!(kind);
-    if let Some(turn) = turn {
-        body["turnId"] = json!(turn);
-    }
-    writeln!(out, "{body}").and_then(|()| out.flush()).map_err(|_| Stop::Over)
+/// A message and the turn that it belongs to.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DemoLine<'a> {
+    #[serde(flatten)]
+    message: &'a DemoMessage<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_id: Option<&'a str>,
+}
+
+fn write(
+    out: &mut dyn Write,
+    message: &DemoMessage<'_>,
+    turn_id: Option<&str>,
+) -> Result<(), Stop> {
+    let line = Json::of(&DemoLine { message, turn_id });
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|_| Stop::Over)
 }
 
 /// Plays a part until there is nobody left to play for.
@@ -231,8 +300,8 @@ pub(super) fn play(
         let went_on = match message {
             Heard::Init { cwd } => {
                 directory = cwd;
-                let caps = json!({"interrupt": true, "streaming": true, "modifyArgs": true});
-                write(out, "ready", json!({"protocol": 1, "caps": caps}), None)
+                let caps = DemoCaps { interrupt: true, streaming: true, modify_args: true };
+                write(out, &DemoMessage::Ready { protocol: 1, caps }, None)
             }
             Heard::Prompt { turn_id, inputs } => {
                 let heard = &heard;
@@ -244,7 +313,7 @@ pub(super) fn play(
                 let words = part.play(&mut stage, &inputs);
                 stage.close(words)
             }
-            Heard::Ping { n } => write(out, "pong", json!({"n": n}), None),
+            Heard::Ping { n } => write(out, &DemoMessage::Pong { n }, None),
             Heard::Shutdown => Err(Stop::Over),
             Heard::ToolResult { .. } | Heard::Interrupt { .. } | Heard::Other => Ok(()),
         };
