@@ -1,7 +1,7 @@
 //! The C-Tree room: the tree of a session's context, hashed, scored and compiled into text.
 //!
 //! ```text
-//!   event ──Occurrence::read──► Occurrence ──plant──► nodes in a Grove      the session's own tree
+//!   event ──Occurrence::read──► Occurrence ──plant──► nodes in storage      the session's own tree
 //!                                                          │
 //!                                                          └──► Tree ──collapse, compile──► text
 //!

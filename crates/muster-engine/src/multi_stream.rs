@@ -121,14 +121,14 @@ where
         let Some(work) = self.work.take() else { return Ok(()) };
         let kept = Arc::clone(&self.kept);
         let env = self.env;
-        let mut sheaf = MultiStreamTransaction {
+        let mut streams = MultiStreamTransaction {
             transaction: &mut *transaction,
             kept,
             env,
             shares: Vec::new(),
         };
-        let outcome = work(&mut sheaf)?;
-        let shares = sheaf.shares;
+        let outcome = work(&mut streams)?;
+        let shares = streams.shares;
         if outcome.is_ok() {
             self.shares = shares;
             for share in &mut self.shares {

@@ -301,19 +301,19 @@ impl RunDesk<'_> {
             let answer = self.engine().execute::<RunAggregate, Json>(run.stream(), work)?;
             return Ok(Done::Now(answer));
         }
-        let bound = self.engine().transact(move |sheaf| {
+        let bound = self.engine().transact(move |streams| {
             let layout = match layout {
-                Some(change) => match moved(sheaf, run, &change)? {
+                Some(change) => match moved(streams, run, &change)? {
                     Ok(layout) => layout,
                     Err(TooManyPositions) => return Ok(Err(Stop::Fault(too_many_positions()))),
                 },
                 None => shown,
             };
             let drafted =
-                sheaf.on::<RunAggregate, Json>(run.stream(), |draft| work(draft, &layout))?;
+                streams.on::<RunAggregate, Json>(run.stream(), |draft| work(draft, &layout))?;
             let drafted = drafted.map_err(|rejection| Stop::Fault(RunFault::from(*rejection)));
             match once {
-                Some(key) => kept(sheaf, key, drafted),
+                Some(key) => kept(streams, key, drafted),
                 None => Ok(drafted),
             }
         })?;
@@ -353,11 +353,11 @@ fn commands(asks: Vec<Ask>) -> Result<Vec<RunCommand>, StoreError> {
 }
 
 fn moved(
-    sheaf: &mut MultiStreamTransaction<'_>,
+    streams: &mut MultiStreamTransaction<'_>,
     run: RunId,
     change: &LayoutChange,
 ) -> Result<Result<GraphLayout, TooManyPositions>, StoreError> {
-    let drafted = sheaf.on::<Layouts, GraphLayout>(run.layout_stream(), |draft| {
+    let drafted = streams.on::<Layouts, GraphLayout>(run.layout_stream(), |draft| {
         draft.apply(change)?;
         Ok(draft.documents().get(&())?.cloned().unwrap_or_default())
     })?;
@@ -371,14 +371,14 @@ fn too_many_positions() -> RunFault {
 
 /// Keeps an answer under its key; what was kept before counts instead (RUNS-REST-7).
 fn kept(
-    sheaf: &mut MultiStreamTransaction<'_>,
+    streams: &mut MultiStreamTransaction<'_>,
     CallKey { key, digest }: CallKey,
     drafted: Result<Json, Stop>,
 ) -> Result<Result<Json, Stop>, StoreError> {
     let answer = drafted.as_ref().map_or("", Json::text).to_owned();
     let keep = Keep { key, digest, answer };
     let stream = answers::STREAM.to_owned();
-    let outcome = sheaf.on::<Answers, ()>(stream, |draft| draft.apply(&keep).map(|_| ()))?;
+    let outcome = streams.on::<Answers, ()>(stream, |draft| draft.apply(&keep).map(|_| ()))?;
     Ok(match outcome.map_err(|taken| *taken) {
         Ok(()) => drafted,
         Err(Taken::Answered(answer)) => Err(repeated(&answer)),

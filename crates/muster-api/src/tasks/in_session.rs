@@ -26,9 +26,9 @@ pub(super) fn perform(
 ) -> Result<Envelope, CallFailure> {
     let workspace = write.workspace().clone();
     let session = session.stream();
-    let outcome = app.engine().transact(move |sheaf| {
+    let outcome = app.engine().transact(move |streams| {
         let stream = write.workspace().stream();
-        let ruled = sheaf.on::<TaskAggregate, _>(stream, |draft| {
+        let ruled = streams.on::<TaskAggregate, _>(stream, |draft| {
             let answer = write.inside(draft, &scene)?;
             if answer.is_err() {
                 draft.clear();
@@ -41,7 +41,7 @@ pub(super) fn perform(
         };
         if !reports.is_empty() {
             let told =
-                sheaf.on::<SessionAggregate, _>(session.clone(), |draft| tell(draft, &reports))?;
+                streams.on::<SessionAggregate, _>(session.clone(), |draft| tell(draft, &reports))?;
             if let Err(rejection) = told {
                 tracing::warn!(?rejection, session, "a session did not hear of a task");
             }

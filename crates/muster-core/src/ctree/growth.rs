@@ -111,50 +111,50 @@ pub enum GrowthEffect {
 
 /// Starts a tree with its root.
 pub fn plant_root<G: TreeStorage>(
-    grove: &mut G,
+    nodes: &mut G,
     label: String,
     moment: &EventMoment,
 ) -> Result<NodeId, G::Error> {
     let sprout = Sprout::labelled(Kind::Root, cut(label));
     let outside = EventMoment { turn: None, ..*moment };
     let (node, _) = sprout.into_node(NodeId::root(), None, &outside);
-    grove.add(node, None)?;
+    nodes.add(node, None)?;
     Ok(NodeId::root())
 }
 
 /// Adds a node as the last child of a parent; `None` if there is no such parent.
 pub fn grow<G: TreeStorage>(
-    grove: &mut G,
+    nodes: &mut G,
     parent: &NodeId,
     mut sprout: Sprout,
     moment: &EventMoment,
 ) -> Result<Option<NodeId>, G::Error> {
-    let Some(root) = grove.node(&NodeId::root())? else { return Ok(None) };
+    let Some(root) = nodes.node(&NodeId::root())? else { return Ok(None) };
     let id = NodeId::numbered(root.size);
-    let Some(place) = grove.node(parent)?.map(|parent| parent.children.count()) else {
+    let Some(place) = nodes.node(parent)?.map(|parent| parent.children.count()) else {
         return Ok(None);
     };
     let refs = std::mem::take(&mut sprout.refs);
     sprout.label = cut(sprout.label);
     let (mut node, body) = sprout.into_node(id.clone(), Some(parent.clone()), moment);
     node.place = place;
-    node.refs = refs_to_add(grove, &[], refs)?;
+    node.refs = refs_to_add(nodes, &[], refs)?;
     let hash = node.hash;
     let refs = node.refs.clone();
-    grove.add(node, NodeText::of(body))?;
-    ripple(grove, parent.clone(), Step { place, hash, grown: Some(&id) })?;
-    count_citations(grove, &refs)?;
+    nodes.add(node, NodeText::of(body))?;
+    ripple(nodes, parent.clone(), Step { place, hash, grown: Some(&id) })?;
+    count_citations(nodes, &refs)?;
     Ok(Some(id))
 }
 
 /// Changes a node's status, label or text.
 pub fn restate<G: TreeStorage>(
-    grove: &mut G,
+    nodes: &mut G,
     id: &NodeId,
     change: Restatement,
     moment: &EventMoment,
 ) -> Result<Option<GrowthEffect>, G::Error> {
-    let Some(found) = grove.node(id)? else { return Ok(None) };
+    let Some(found) = nodes.node(id)? else { return Ok(None) };
     let mut node = found.clone();
     if let Some(status) = change.status {
         node.status = status;
@@ -170,52 +170,52 @@ pub fn restate<G: TreeStorage>(
         return Ok(Some(GrowthEffect::Nothing));
     }
     if node.body_sha256 != found.body_sha256 {
-        grove.replace_body(id, change.body.and_then(NodeText::of))?;
+        nodes.replace_body(id, change.body.and_then(NodeText::of))?;
     }
     node.updated_at_ms = moment.at;
     let parent = node.parent_id.clone();
     let place = node.place;
     let hash = node.hash;
-    grove.replace(node)?;
+    nodes.replace(node)?;
     if let Some(parent) = parent {
-        ripple(grove, parent, Step { place, hash, grown: None })?;
+        ripple(nodes, parent, Step { place, hash, grown: None })?;
     }
     Ok(Some(GrowthEffect::Changed))
 }
 
 /// Lets a node point to more things. References are not hashed, so no ancestor changes.
 pub fn cite<G: TreeStorage>(
-    grove: &mut G,
+    nodes: &mut G,
     id: &NodeId,
     refs: Vec<String>,
     moment: &EventMoment,
 ) -> Result<Option<GrowthEffect>, G::Error> {
-    let Some(found) = grove.node(id)? else { return Ok(None) };
+    let Some(found) = nodes.node(id)? else { return Ok(None) };
     let mut node = found.clone();
-    let added = refs_to_add(grove, &node.refs, refs)?;
+    let added = refs_to_add(nodes, &node.refs, refs)?;
     if added.is_empty() {
         return Ok(Some(GrowthEffect::Nothing));
     }
     node.refs.extend(added.iter().cloned());
     node.updated_at_ms = moment.at;
-    grove.replace(node)?;
-    count_citations(grove, &added)?;
+    nodes.replace(node)?;
+    count_citations(nodes, &added)?;
     Ok(Some(GrowthEffect::Changed))
 }
 
 /// Pins a node or lets it go. Pins are not hashed, so no ancestor changes.
 pub fn pin<G: TreeStorage>(
-    grove: &mut G,
+    nodes: &mut G,
     id: &NodeId,
     pinned: bool,
     moment: &EventMoment,
 ) -> Result<Option<GrowthEffect>, G::Error> {
-    let Some(found) = grove.node(id)? else { return Ok(None) };
+    let Some(found) = nodes.node(id)? else { return Ok(None) };
     if found.pinned == pinned {
         return Ok(Some(GrowthEffect::Nothing));
     }
     let node = TreeNode { pinned, updated_at_ms: moment.at, ..found.clone() };
-    grove.replace(node)?;
+    nodes.replace(node)?;
     Ok(Some(GrowthEffect::Changed))
 }
 
@@ -230,7 +230,7 @@ fn cut(mut label: String) -> String {
 /// The references that are new and point somewhere, each once. The id of a node that does not exist
 /// is left out: the node that gets it one day is not the one that was meant.
 fn refs_to_add<G: TreeStorage>(
-    grove: &G,
+    nodes: &G,
     present: &[String],
     refs: Vec<String>,
 ) -> Result<Vec<String>, G::Error> {
@@ -238,7 +238,7 @@ fn refs_to_add<G: TreeStorage>(
     for reference in refs {
         let known = present.contains(&reference) || added.contains(&reference);
         let dangling =
-            NodeId::is_form_of(&reference) && grove.node(&NodeId::given(&reference))?.is_none();
+            NodeId::is_form_of(&reference) && nodes.node(&NodeId::given(&reference))?.is_none();
         if !known && !dangling {
             added.push(reference);
         }
@@ -246,10 +246,10 @@ fn refs_to_add<G: TreeStorage>(
     Ok(added)
 }
 
-fn count_citations<G: TreeStorage>(grove: &mut G, refs: &[String]) -> Result<(), G::Error> {
+fn count_citations<G: TreeStorage>(nodes: &mut G, refs: &[String]) -> Result<(), G::Error> {
     for reference in refs.iter().filter(|reference| NodeId::is_form_of(reference)) {
-        let Some(cited) = grove.node(&NodeId::given(reference))?.cloned() else { continue };
-        grove.replace(TreeNode { cited: cited.cited + 1, ..cited })?;
+        let Some(cited) = nodes.node(&NodeId::given(reference))?.cloned() else { continue };
+        nodes.replace(TreeNode { cited: cited.cited + 1, ..cited })?;
     }
     Ok(())
 }
@@ -263,15 +263,15 @@ struct Step<'a> {
 }
 
 /// Carries a change from a child up to the root.
-fn ripple<G: TreeStorage>(grove: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
+fn ripple<G: TreeStorage>(nodes: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
     let Step { mut place, mut hash, grown } = change;
     let mut above = Some(from);
     while let Some(id) = above {
-        let Some(mut node) = grove.node(&id)?.cloned() else { return Ok(()) };
+        let Some(mut node) = nodes.node(&id)?.cloned() else { return Ok(()) };
         if place == node.children.count() {
             node.children.push(hash);
         } else if node.children.amend(place, hash) == Amended::TooOld {
-            node.children = Chain::over(grove.children(&id)?.iter().map(|child| child.hash));
+            node.children = Chain::over(nodes.children(&id)?.iter().map(|child| child.hash));
         }
         if let Some(newest) = grown {
             node.size += 1;
@@ -279,7 +279,7 @@ fn ripple<G: TreeStorage>(grove: &mut G, from: NodeId, change: Step<'_>) -> Resu
         }
         node.rehash();
         (place, hash, above) = (node.place, node.hash, node.parent_id.clone());
-        grove.replace(node)?;
+        nodes.replace(node)?;
     }
     Ok(())
 }

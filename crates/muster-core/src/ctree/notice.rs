@@ -128,13 +128,13 @@ pub struct NoticedNode {
 
 impl NodeNotice {
     /// The notice for a node that was made just now; `None` if it is not there.
-    pub fn of<G: TreeLookup>(grove: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
-        let (Some(root), Some(node)) = (grove.node(&NodeId::root())?, grove.node(id)?) else {
+    pub fn of<G: TreeLookup>(nodes: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
+        let (Some(root), Some(node)) = (nodes.node(&NodeId::root())?, nodes.node(id)?) else {
             return Ok(None);
         };
         let node = NoticedNode {
             id: id.clone(),
-            score: score(grove, node)?,
+            score: score(nodes, node)?,
             parent_id: node.parent_id.clone(),
             kind: node.kind,
             label: shortened(&node.label).to_owned(),
@@ -173,27 +173,27 @@ pub struct TaskSnapshot {
 
 /// The node of a task and the state of its part of the tree; `None` for a task without a node.
 pub fn task_snapshot<G: TreeLookup>(
-    grove: &G,
+    nodes: &G,
     task_id: &str,
 ) -> Result<Option<(NodeId, TaskSnapshot)>, G::Error> {
-    let Some(id) = grove.anchored(&Anchor::Task(task_id.to_owned()))? else { return Ok(None) };
-    let Some(node) = grove.node(&id)? else { return Ok(None) };
-    let Some(last_node) = last_node(grove, node)? else { return Ok(None) };
+    let Some(id) = nodes.anchored(&Anchor::Task(task_id.to_owned()))? else { return Ok(None) };
+    let Some(node) = nodes.node(&id)? else { return Ok(None) };
+    let Some(last_node) = last_node(nodes, node)? else { return Ok(None) };
     let snapshot = TreeSnapshot::of(node);
     Ok(Some((id, TaskSnapshot { snapshot, last_node, flat: snapshot })))
 }
 
 /// Size and hash of the whole tree; `None` before it has a root.
-pub fn snapshot<G: TreeLookup>(grove: &G) -> Result<Option<TreeSnapshot>, G::Error> {
-    Ok(grove.node(&NodeId::root())?.map(TreeSnapshot::of))
+pub fn snapshot<G: TreeLookup>(nodes: &G) -> Result<Option<TreeSnapshot>, G::Error> {
+    Ok(nodes.node(&NodeId::root())?.map(TreeSnapshot::of))
 }
 
 /// The node made last below a node, or itself.
-pub fn last_node<G: TreeLookup>(grove: &G, node: &TreeNode) -> Result<Option<LastNode>, G::Error> {
-    let Some(newest) = grove.node(node.newest())? else { return Ok(None) };
-    Ok(Some(LastNode { id: newest.id.clone(), score: score(grove, newest)? }))
+pub fn last_node<G: TreeLookup>(nodes: &G, node: &TreeNode) -> Result<Option<LastNode>, G::Error> {
+    let Some(newest) = nodes.node(node.newest())? else { return Ok(None) };
+    Ok(Some(LastNode { id: newest.id.clone(), score: score(nodes, newest)? }))
 }
 
-fn score<G: TreeLookup>(grove: &G, node: &TreeNode) -> Result<Score, G::Error> {
-    Ok(Score::of(node, newest_turn(grove)?.unwrap_or(0), node.cited))
+fn score<G: TreeLookup>(nodes: &G, node: &TreeNode) -> Result<Score, G::Error> {
+    Ok(Score::of(node, newest_turn(nodes)?.unwrap_or(0), node.cited))
 }

@@ -66,19 +66,19 @@ pub struct Planted {
 /// Changes the tree as an event wants it. Nodes that change come before nodes that are made, so the
 /// hash in the last notice is the tree's hash. Without a root nothing happens.
 pub fn plant<G: TreeStorage>(
-    grove: &mut G,
+    nodes: &mut G,
     occurrence: Option<Occurrence>,
     todo: Option<TodoChange>,
     moment: &EventMoment,
 ) -> Result<Planted, G::Error> {
     let turn = match moment.turn {
-        Some(turn) => grove.anchored(&Anchor::Turn(turn))?,
+        Some(turn) => nodes.anchored(&Anchor::Turn(turn))?,
         None => None,
     };
     // A turn that was never started does not count.
     let moment = EventMoment { turn: moment.turn.filter(|_| turn.is_some()), ..*moment };
     let home = turn.unwrap_or_else(NodeId::root);
-    let mut planting = Planting { grove, moment, home, planted: Planted::default() };
+    let mut planting = Planting { nodes, moment, home, planted: Planted::default() };
     if let Some(occurrence) = occurrence {
         planting.planted.node = planting.occurrence(occurrence)?;
     }
@@ -89,7 +89,7 @@ pub fn plant<G: TreeStorage>(
 }
 
 struct Planting<'a, G> {
-    grove: &'a mut G,
+    nodes: &'a mut G,
     moment: EventMoment,
     /// The node of the event's turn, or the root.
     home: NodeId,
@@ -109,7 +109,7 @@ impl<G: TreeStorage> Planting<'_, G> {
             }
             Occurrence::TurnStarted { turn, taken } => self.turn_started(turn, taken),
             Occurrence::TurnEnded { turn, status } => {
-                if let Some(id) = self.grove.anchored(&Anchor::Turn(turn))? {
+                if let Some(id) = self.nodes.anchored(&Anchor::Turn(turn))? {
                     self.change(&id, Restatement::status(status))?;
                 }
                 Ok(None)
@@ -129,13 +129,13 @@ impl<G: TreeStorage> Planting<'_, G> {
 
     fn turn_started(&mut self, turn: u64, taken: Vec<TakenInput>) -> Found<G> {
         self.moment.turn = Some(turn);
-        let id = match self.grove.anchored(&Anchor::Turn(turn))? {
+        let id = match self.nodes.anchored(&Anchor::Turn(turn))? {
             Some(id) => {
                 self.change(&id, Restatement::status(Status::Open))?;
                 Some(id)
             }
             None => {
-                let newest = newest_turn(self.grove)?.is_none_or(|newest| newest < turn);
+                let newest = newest_turn(self.nodes)?.is_none_or(|newest| newest < turn);
                 let newest = newest.then_some(Anchor::NewestTurn);
                 let anchors = newest.into_iter().chain([Anchor::Turn(turn)]).collect();
                 let sprout = Sprout::labelled(Kind::Turn, format!("Turn {turn}"));
@@ -170,8 +170,8 @@ impl<G: TreeStorage> Planting<'_, G> {
     }
 
     fn running_call(&self, anchor: &Anchor) -> Found<G> {
-        let Some(id) = self.grove.anchored(anchor)? else { return Ok(None) };
-        let node = self.grove.node(&id)?;
+        let Some(id) = self.nodes.anchored(anchor)? else { return Ok(None) };
+        let node = self.nodes.node(&id)?;
         let running = node
             .is_some_and(|node| node.status == Some(Status::Open) && node.turn == self.moment.turn);
         Ok(running.then_some(id))
@@ -180,7 +180,7 @@ impl<G: TreeStorage> Planting<'_, G> {
     fn answered(&mut self, answer: ResultOccurrence) -> Found<G> {
         let status = if answer.success { Status::Done } else { Status::Failed };
         let call = match answer.call_id {
-            Some(call_id) => self.grove.anchored(&Anchor::Call(call_id))?,
+            Some(call_id) => self.nodes.anchored(&Anchor::Call(call_id))?,
             None => None,
         };
         if let Some(call) = &call {
@@ -196,13 +196,13 @@ impl<G: TreeStorage> Planting<'_, G> {
     fn task_changed(&mut self, change: TaskChange) -> Found<G> {
         let anchor = Anchor::Task(change.task_id.clone());
         let label = change.description.as_deref().map(start);
-        if let Some(id) = self.grove.anchored(&anchor)? {
+        if let Some(id) = self.nodes.anchored(&anchor)? {
             let status = change.status.map(Some);
             self.change(&id, Restatement { status, label, body: change.error })?;
             return Ok(Some(id));
         }
         let parent = match change.parent_task_id {
-            Some(parent) => self.grove.anchored(&Anchor::Task(parent))?,
+            Some(parent) => self.nodes.anchored(&Anchor::Task(parent))?,
             None => None,
         };
         let parent = parent.unwrap_or_else(|| self.home.clone());
@@ -232,15 +232,15 @@ impl<G: TreeStorage> Planting<'_, G> {
     /// The node that an id of a node or of a task means.
     fn supported(&self, supports: String) -> Found<G> {
         let id = NodeId::given(&supports);
-        if self.grove.node(&id)?.is_some() {
+        if self.nodes.node(&id)?.is_some() {
             return Ok(Some(id));
         }
-        self.grove.anchored(&Anchor::Task(supports))
+        self.nodes.anchored(&Anchor::Task(supports))
     }
 
     fn todo(&mut self, todo: TodoChange) -> Result<(), G::Error> {
         let anchor = Anchor::Scope(todo.scope);
-        if let Some(previous) = self.grove.anchored(&anchor)? {
+        if let Some(previous) = self.nodes.anchored(&anchor)? {
             self.change(&previous, Restatement::status(Status::Superseded))?;
         }
         let parent = self.planted.node.clone().unwrap_or_else(|| self.home.clone());
@@ -255,12 +255,12 @@ impl<G: TreeStorage> Planting<'_, G> {
 
     /// Creates a node, anchors it, and only then records the state of the tree.
     fn make(&mut self, parent: &NodeId, sprout: Sprout, anchors: Vec<Anchor>) -> Found<G> {
-        let made = grow(self.grove, parent, sprout, &self.moment)?;
+        let made = grow(self.nodes, parent, sprout, &self.moment)?;
         if let Some(id) = &made {
             for anchor in anchors {
-                self.grove.anchor(anchor, id.clone())?;
+                self.nodes.anchor(anchor, id.clone())?;
             }
-            self.planted.made.extend(NodeNotice::of(self.grove, id)?);
+            self.planted.made.extend(NodeNotice::of(self.nodes, id)?);
         }
         Ok(made)
     }
@@ -272,7 +272,7 @@ impl<G: TreeStorage> Planting<'_, G> {
     }
 
     fn change(&mut self, id: &NodeId, change: Restatement) -> Result<(), G::Error> {
-        if restate(self.grove, id, change, &self.moment)? == Some(GrowthEffect::Changed) {
+        if restate(self.nodes, id, change, &self.moment)? == Some(GrowthEffect::Changed) {
             self.planted.changed.push(id.clone());
         }
         Ok(())
@@ -290,7 +290,7 @@ fn called(label: String, arguments: String) -> Sprout {
 }
 
 /// Number of the newest turn, if there is one.
-pub(super) fn newest_turn<G: TreeLookup>(grove: &G) -> Result<Option<u64>, G::Error> {
-    let Some(id) = grove.anchored(&Anchor::NewestTurn)? else { return Ok(None) };
-    Ok(grove.node(&id)?.and_then(|node| node.turn))
+pub(super) fn newest_turn<G: TreeLookup>(nodes: &G) -> Result<Option<u64>, G::Error> {
+    let Some(id) = nodes.anchored(&Anchor::NewestTurn)? else { return Ok(None) };
+    Ok(nodes.node(&id)?.and_then(|node| node.turn))
 }

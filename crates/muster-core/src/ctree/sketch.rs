@@ -20,7 +20,7 @@ pub struct Sketch<'a, G> {
 }
 
 impl<'a, G: TreeLookup> Sketch<'a, G> {
-    /// A grove without changes.
+    /// A nodes without changes.
     pub fn over(base: &'a G) -> Self {
         let (nodes, bodies, anchors) = Default::default();
         Self { base, nodes, bodies, anchors }

@@ -80,11 +80,11 @@ fn begin(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loaded<Planted> 
     };
     set_fields(&mut session, data);
     let label = root_label(session.title.as_deref().unwrap_or_default());
-    let mut grounds = StoredTree::of(docs, session.tree);
+    let mut stored = StoredTree::of(docs, session.tree);
     let moment = EventMoment { seq: recorded.seq, at: recorded.at, turn: None };
-    let root = growth::plant_root(&mut grounds, label, &moment)?;
-    let made = NodeNotice::of(&grounds, &root)?.into_iter().collect();
-    session.tree = grounds.sums;
+    let root = growth::plant_root(&mut stored, label, &moment)?;
+    let made = NodeNotice::of(&stored, &root)?.into_iter().collect();
+    session.tree = stored.sums;
     keep_answers(docs, recorded);
     docs.put(SessionKey::Session, SessionDocument::Session(Standing::Open(Box::new(session))));
     Ok(Planted { made, changed: Vec::new(), node: Some(root) })
@@ -279,9 +279,9 @@ fn grow(
     if occurrence.is_none() && growth.todo.is_none() {
         return Ok(Planted::default());
     }
-    let mut grounds = StoredTree::of(docs, session.tree);
-    let planted = plant(&mut grounds, occurrence, growth.todo, &moment)?;
-    session.tree = TreeSums { text: None, ..grounds.sums };
+    let mut stored = StoredTree::of(docs, session.tree);
+    let planted = plant(&mut stored, occurrence, growth.todo, &moment)?;
+    session.tree = TreeSums { text: None, ..stored.sums };
     Ok(planted)
 }
 

@@ -170,8 +170,8 @@ fn work_in(engine: &Engine, session: &SessionId, title: &str) -> Result<u64, Str
     let stream = session.stream();
     let command = new_plan(title);
     let title = title.to_owned();
-    let both = engine.transact::<u64, String>(move |sheaf| {
-        let plan = sheaf.on::<TaskAggregate, _>("workspace/acme".to_owned(), |draft| {
+    let both = engine.transact::<u64, String>(move |streams| {
+        let plan = streams.on::<TaskAggregate, _>("workspace/acme".to_owned(), |draft| {
             draft.apply(&command)?;
             Ok(lookup::workspace(draft.documents())?.plans.total())
         })?;
@@ -185,7 +185,7 @@ fn work_in(engine: &Engine, session: &SessionId, title: &str) -> Result<u64, Str
         };
         let report = SessionCommand::ReportTask(task);
         let told =
-            sheaf.on::<SessionAggregate, _>(stream.clone(), |draft| perform(draft, &report))?;
+            streams.on::<SessionAggregate, _>(stream.clone(), |draft| perform(draft, &report))?;
         Ok(told.map(|done| done.receipt.seq).map_err(|rejection| format!("{rejection:?}")))
     });
     both.unwrap()

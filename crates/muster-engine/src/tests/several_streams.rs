@@ -41,16 +41,16 @@ fn refuse(draft: &mut Draft<'_, TaskAggregate>) -> Result<u64, WorkRefusal<TaskA
 #[test]
 fn both_streams_are_written_or_neither() {
     let engine = over(MemoryStore::new());
-    let both = engine.transact(|sheaf| {
-        let Ok(one) = sheaf.on(ONE.to_owned(), create(2))? else { return Ok(Err("one")) };
-        let Ok(two) = sheaf.on(TWO.to_owned(), create(1))? else { return Ok(Err("two")) };
+    let both = engine.transact(|streams| {
+        let Ok(one) = streams.on(ONE.to_owned(), create(2))? else { return Ok(Err("one")) };
+        let Ok(two) = streams.on(TWO.to_owned(), create(1))? else { return Ok(Err("two")) };
         Ok(Ok((one, two)))
     });
     assert_eq!(both.unwrap(), Ok((2, 3)), "the second continues the log behind the first");
-    let refused = engine.transact::<(), _>(|sheaf| {
-        let one = sheaf.on(ONE.to_owned(), create(1))?;
+    let refused = engine.transact::<(), _>(|streams| {
+        let one = streams.on(ONE.to_owned(), create(1))?;
         assert_eq!(one, Ok(4));
-        let two = sheaf.on(TWO.to_owned(), refuse)?;
+        let two = streams.on(TWO.to_owned(), refuse)?;
         Ok(Err(two.is_err()))
     });
     assert_eq!(refused.unwrap(), Err(true));
@@ -61,10 +61,10 @@ fn both_streams_are_written_or_neither() {
 #[test]
 fn a_refused_share_can_be_left_out() {
     let engine = over(MemoryStore::new());
-    let kept = engine.transact::<u64, ()>(|sheaf| {
-        let refused = sheaf.on(ONE.to_owned(), refuse)?;
+    let kept = engine.transact::<u64, ()>(|streams| {
+        let refused = streams.on(ONE.to_owned(), refuse)?;
         assert!(refused.is_err());
-        Ok(sheaf.on(TWO.to_owned(), create(1))?.map_err(|_| ()))
+        Ok(streams.on(TWO.to_owned(), create(1))?.map_err(|_| ()))
     });
     assert_eq!(kept.unwrap(), Ok(1));
     assert_eq!((plans(&engine, ONE), plans(&engine, TWO)), (0, 1));
@@ -75,9 +75,9 @@ fn a_refused_share_can_be_left_out() {
 #[test]
 fn one_stream_is_not_drafted_twice() {
     let engine = over(MemoryStore::new());
-    let twice = engine.transact::<(), ()>(|sheaf| {
-        assert!(sheaf.on(ONE.to_owned(), create(1))?.is_ok());
-        assert!(sheaf.on(ONE.to_owned(), create(1))?.is_ok());
+    let twice = engine.transact::<(), ()>(|streams| {
+        assert!(streams.on(ONE.to_owned(), create(1))?.is_ok());
+        assert!(streams.on(ONE.to_owned(), create(1))?.is_ok());
         Ok(Ok(()))
     });
     assert!(matches!(twice, Err(StoreError::Engine { .. })), "{twice:?}");
@@ -100,9 +100,9 @@ fn callers_of_both_kinds_share_one_gapless_log() {
                         engine.execute::<TaskAggregate, _>(ONE.to_owned(), create(1)).unwrap();
                         continue;
                     }
-                    let both = engine.transact::<(), ()>(|sheaf| {
-                        assert!(sheaf.on(TWO.to_owned(), create(1))?.is_ok());
-                        assert!(sheaf.on(ONE.to_owned(), create(2))?.is_ok());
+                    let both = engine.transact::<(), ()>(|streams| {
+                        assert!(streams.on(TWO.to_owned(), create(1))?.is_ok());
+                        assert!(streams.on(ONE.to_owned(), create(2))?.is_ok());
                         Ok(Ok(()))
                     });
                     both.unwrap().unwrap();
