@@ -259,7 +259,6 @@ pub(crate) fn decode<A: Aggregate>(
     }
 }
 
-/// The key of an address.
 fn key<A: Aggregate>(stream: &str, address: &Address) -> Result<A::Key, StoreError> {
     let unknown = || damaged(stream, address, "a document of an unknown kind".to_owned());
     A::key(address).ok_or_else(unknown)

@@ -19,7 +19,6 @@ pub(crate) struct Line {
     pub(crate) base: String,
     /// The measure in the unit of the limit.
     pub(crate) ratio: f64,
-    /// The limit.
     pub(crate) limit: Limit,
 }
 

@@ -52,7 +52,6 @@ impl Drop for Background {
 pub(crate) struct Server(Background);
 
 impl Server {
-    /// Starts it.
     pub(crate) fn start(command: &mut Command, place: &Path, name: &str) -> Result<Self> {
         Background::start(command, place, name).map(Self)
     }
@@ -95,7 +94,6 @@ pub(crate) struct Ended {
 }
 
 impl Script {
-    /// Starts it.
     pub(crate) fn start(command: &mut Command, place: &Path, name: &str) -> Result<Self> {
         Background::start(command, place, name).map(Self)
     }

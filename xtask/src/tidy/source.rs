@@ -19,7 +19,6 @@ pub(crate) struct Source {
 pub(crate) struct Item<'a> {
     /// The keyword that introduces it: `fn`, `struct`, `mod` and so on.
     pub(crate) keyword: &'a str,
-    /// Its name.
     pub(crate) name: &'a str,
     /// Lines from the keyword to the closing brace or semicolon.
     pub(crate) lines: RangeInclusive<usize>,

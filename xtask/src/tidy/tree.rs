@@ -22,7 +22,6 @@ pub(crate) struct Tree {
 /// A workspace package.
 #[derive(Debug, Default)]
 pub(crate) struct Package {
-    /// Name.
     pub(crate) name: String,
     /// What it names in its manifest.
     pub(crate) dependencies: Vec<Dependency>,

@@ -73,7 +73,6 @@ impl Drivers {
         nodes.into_iter().for_each(|node| self.order(node, order()));
     }
 
-    /// The node was removed.
     pub(crate) fn remove(&mut self, node: NodeId) {
         self.order(node, DriverOrder::Remove);
         self.orders.remove(&node);

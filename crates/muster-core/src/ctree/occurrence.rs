@@ -42,7 +42,6 @@ pub enum Occurrence {
     TaskChanged(TaskChange),
     /// Work was handed to another agent.
     HandedOff {
-        /// Its message.
         message: String,
         /// Artifacts that went along.
         artifacts: Vec<String>,

@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// Decides one command.
 pub(super) fn decide(draft: &mut Draft<'_, RunAggregate>, command: &RunCommand) -> Found<()> {
     known_version(draft.documents())?;
     apply(&mut RunDraft::begin(draft.reborrow(), command), command)

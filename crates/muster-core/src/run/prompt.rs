@@ -46,7 +46,6 @@ pub struct PromptSource {
     pub turn: TurnId,
     /// Why the turn begins.
     pub trigger: Trigger,
-    /// The role's template.
     pub template: RoleText,
     pub task: Option<BoundTask>,
     /// Heads of context packs, by artifact.

@@ -29,7 +29,6 @@ pub struct RunPulse {
     pub artifacts: u64,
     /// Approvals that there ever were.
     pub approvals: u64,
-    /// Pending approvals.
     pub pending_approvals: u32,
 }
 

@@ -79,7 +79,6 @@ pub enum SessionStatus {
     Completed,
     /// The last turn, or the run, failed.
     Failed,
-    /// It was stopped.
     Stopped,
 }
 

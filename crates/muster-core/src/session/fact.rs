@@ -97,7 +97,6 @@ impl SessionEvent {
     }
 }
 
-/// A field's text.
 pub(super) fn text<'a>(data: &'a EventBody, field: &str) -> Option<&'a str> {
     data.get(field).and_then(Value::as_str)
 }

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{Documents, Draft, WorkRefusal};
 
-/// The result of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionCommandResult {
     pub receipt: Receipt,

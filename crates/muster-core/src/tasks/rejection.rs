@@ -195,9 +195,7 @@ pub enum StepGate {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct GateReport {
     pub task: TaskId,
-    /// The step's id.
     pub step_id: StepId,
-    /// The step's path.
     pub path: StepPath,
     /// Required checkpoints that are unconfirmed.
     pub missing_checkpoints: Vec<Checkpoint>,

@@ -145,7 +145,6 @@ pub(crate) struct ProgramLine {
     pub(crate) said: ProgramMessage,
 }
 
-/// A message of a program.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all_fields = "camelCase")]
 pub(crate) enum ProgramMessage {

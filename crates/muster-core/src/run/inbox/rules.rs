@@ -30,14 +30,12 @@ pub(crate) struct Letter<'a> {
     pub(crate) id: Option<ItemId>,
 }
 
-/// A message from a person.
 #[derive(Clone, Copy)]
 pub(crate) struct PersonMessage<'a> {
     /// In words.
     pub(crate) content: &'a str,
     /// Whether it goes first and ends the turn in flight.
     pub(crate) interrupt: bool,
-    /// Its id.
     pub(crate) id: Option<ItemId>,
 }
 

@@ -10,7 +10,6 @@ use crate::run::{
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BeginTurn {
     pub node: NodeId,
-    /// The turn's id.
     pub turn: TurnId,
     /// Why it begins, according to the schedule.
     pub trigger: Trigger,
@@ -40,7 +39,6 @@ pub struct PlannedPrompt {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FailStart {
     pub node: NodeId,
-    /// The turn's id.
     pub turn: TurnId,
     /// Why it would have begun.
     pub trigger: Trigger,

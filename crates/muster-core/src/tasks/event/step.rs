@@ -162,7 +162,6 @@ pub struct NodeAdded {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeDefined {
     pub step: StepRef,
-    /// The node's id.
     pub node_id: NodeId,
     /// The node's ordinal.
     pub ordinal: u32,
@@ -178,7 +177,6 @@ pub struct NodeDefined {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepNodeDeleted {
     pub step: StepRef,
-    /// The node's id.
     pub node_id: NodeId,
     /// The node's ordinal.
     pub ordinal: u32,
