@@ -33,7 +33,7 @@ use super::{
 const INPUT_CHARS_MAX: usize = 32_000;
 
 /// What is known of a node before its turn.
-struct Standing {
+struct TurnContext {
     run: Run,
     node: Node,
     items: Vec<InboxItem>,
@@ -54,19 +54,19 @@ pub(crate) async fn begin(shared: &Arc<RunsContext>, run: RunId, start: NodeStar
         let detail = unplaced.to_string();
         return fail(shared, run, start, turn, Unaskable { reason, detail }).await;
     }
-    let standing = match shared.view(run, move |docs| Ok(standing(docs, start)?)).await {
-        Ok(Some(standing)) => standing,
+    let context = match shared.view(run, move |docs| Ok(context(docs, start)?)).await {
+        Ok(Some(context)) => context,
         Ok(None) => return,
         Err(error) => {
             tracing::warn!(%run, ?error, "could not begin the turn");
             return;
         }
     };
-    let workdir = PathBuf::from(&standing.node.workdir);
+    let workdir = PathBuf::from(&context.node.workdir);
     // The tree is recorded while the prompt is being built.
     let (tree, prompt) = tokio::join!(
         shared.shadows.snapshot(shared, run, &workdir),
-        written(shared, standing, turn, start)
+        written(shared, context, turn, start)
     );
     let prompt = match prompt {
         Ok(Some(prompt)) => prompt,
@@ -104,22 +104,22 @@ async fn fail(
     shared.report(run, Ask::FailStart(fail)).await;
 }
 
-fn standing(docs: &Documents<Room>, start: NodeStart) -> lookup::Lookup<Option<Standing>> {
+fn context(docs: &Documents<Room>, start: NodeStart) -> lookup::Lookup<Option<TurnContext>> {
     let (Some(run), Some(node)) = (lookup::find_run(docs)?, lookup::find_node(docs, start.node)?)
     else {
         return Ok(None);
     };
-    let mut standing =
-        Standing { run: run.clone(), node: node.clone(), items: Vec::new(), packs: Vec::new() };
+    let mut context =
+        TurnContext { run: run.clone(), node: node.clone(), items: Vec::new(), packs: Vec::new() };
     for taken in schedule::inputs(docs, node)? {
         let Some(item) = lookup::find_item(docs, taken.id)? else { continue };
         let pack = item.envelope().and_then(|sent| sent.context_ref.as_deref());
         if let Some(known) = pack.and_then(Reference::parse) {
-            standing.packs.extend(lookup::find_artifact(docs, known.id)?.cloned());
+            context.packs.extend(lookup::find_artifact(docs, known.id)?.cloned());
         }
-        standing.items.push(item.clone());
+        context.items.push(item.clone());
     }
-    Ok(Some(standing))
+    Ok(Some(context))
 }
 
 /// A prompt that is in its files.
@@ -131,16 +131,16 @@ struct WrittenPrompt {
 /// Builds the prompt and stores it; `None` when the node was removed.
 async fn written(
     shared: &Arc<RunsContext>,
-    standing: Standing,
+    context: TurnContext,
     turn: TurnId,
     start: NodeStart,
 ) -> Result<Option<WrittenPrompt>, Unaskable> {
-    let source = source(shared, &standing, turn, start).await?;
-    let run = standing.run.id;
-    let asked = source.clone();
+    let source = source(shared, &context, turn, start).await?;
+    let run = context.run.id;
+    let prompt_source = source.clone();
     let build = move |docs: &Documents<Room>| {
         let Some(node) = lookup::find_node(docs, start.node)? else { return Ok(None) };
-        Ok(prompt::build(docs, node, &asked)?)
+        Ok(prompt::build(docs, node, &prompt_source)?)
     };
     let prompt = match shared.view(run, build).await {
         Ok(Some(Ok(prompt))) => prompt,
@@ -152,7 +152,7 @@ async fn written(
         Err(error) => return Err(not_stored(&format!("{error:?}"))),
     };
     let taken: Vec<ItemId> = prompt.consumed.iter().map(|taken| taken.id).collect();
-    let inputs = standing.items.into_iter().filter(|item| taken.contains(&item.id));
+    let inputs = context.items.into_iter().filter(|item| taken.contains(&item.id));
     let inputs = inputs.map(|item| as_typed(item, &source.originals)).collect();
     let record = record(shared, run, &prompt, &source).await?;
     Ok(Some(WrittenPrompt { planned: PromptedTurn { prompt, inputs }, record }))
@@ -213,12 +213,12 @@ async fn record(
 /// Everything that a prompt needs besides the documents of the run.
 async fn source(
     shared: &Arc<RunsContext>,
-    standing: &Standing,
+    context: &TurnContext,
     turn: TurnId,
     start: NodeStart,
 ) -> Result<PromptSource, Unaskable> {
-    let run = &standing.run;
-    let node = &standing.node;
+    let run = &context.run;
+    let node = &context.node;
     let cwd = PathBuf::from(&run.cwd);
     let missing = |detail: String| Unaskable { reason: TurnReason::TemplateMissing, detail };
     let found = shared.settings.templates(&cwd).find(&node.role_template);
@@ -233,7 +233,7 @@ async fn source(
         (Ok(None), None) => return Err(missing(format!("no template {:?}", node.role_template))),
         (Err(error), _) => return Err(missing(format!("{:?}: {error}", node.role_template))),
     };
-    let packs = standing
+    let packs = context
         .packs
         .iter()
         .filter_map(|artifact| shared.files.text(artifact).ok().map(|text| (artifact.id, text)));
@@ -244,17 +244,17 @@ async fn source(
         template,
         task: task.map(|task| BoundTask { id: task.id, capsule: task.capsule }),
         packs: packs.collect(),
-        originals: originals(shared, standing).await,
-        overflow: overflow(shared, standing).await,
+        originals: originals(shared, context).await,
+        overflow: overflow(shared, context).await,
         tools: style(shared, node),
     })
 }
 
 /// What people typed into inputs that the log has without a secret.
-async fn originals(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<ItemId, String> {
+async fn originals(shared: &Arc<RunsContext>, context: &TurnContext) -> BTreeMap<ItemId, String> {
     let originals = shared.originals.clone();
-    let run = standing.run.clone();
-    let items = standing.items.clone();
+    let run = context.run.clone();
+    let items = context.items.clone();
     let read = move || {
         let typed = items.iter().filter_map(|item| Some((item.id, originals.of(&run, item)?)));
         typed.collect::<BTreeMap<_, _>>()
@@ -273,9 +273,12 @@ fn style(shared: &RunsContext, node: &Node) -> ToolStyle {
 }
 
 /// Files that hold inputs which are too long for a prompt.
-async fn overflow(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<ItemId, ArtifactId> {
+async fn overflow(
+    shared: &Arc<RunsContext>,
+    context: &TurnContext,
+) -> BTreeMap<ItemId, ArtifactId> {
     let mut files = BTreeMap::new();
-    for item in &standing.items {
+    for item in &context.items {
         let text = match &item.content {
             InboxContent::Message(message) => &message.content,
             InboxContent::Envelope(envelope) => &envelope.payload.message,
@@ -283,14 +286,14 @@ async fn overflow(shared: &Arc<RunsContext>, standing: &Standing) -> BTreeMap<It
         if muster_core::text::chars(text) <= INPUT_CHARS_MAX {
             continue;
         }
-        let run = standing.run.id;
+        let run = context.run.id;
         let id = ArtifactId(shared.fresh());
         let kind = ArtifactKind::Transcript;
         let content = text.as_bytes();
         let draft = ArtifactDraft { kind, name: "message.txt", content, diff: None };
         match shared.files.write(run, id, draft) {
             Ok(file) => {
-                let node = standing.node.id;
+                let node = context.node.id;
                 let file = Box::new(file);
                 shared.report(run, Ask::RecordArtifact { node, turn: None, file }).await;
                 files.insert(item.id, id);

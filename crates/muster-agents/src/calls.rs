@@ -104,14 +104,14 @@ async fn made(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> Result<
             return Err(error);
         }
     };
-    let asked = events.iter().find_map(|recorded| {
-        let RunFact::ApprovalRequested(asked) = &recorded.event.fact else { return None };
-        Some(asked.approval_id)
+    let approval = events.iter().find_map(|recorded| {
+        let RunFact::ApprovalRequested(approval) = &recorded.event.fact else { return None };
+        Some(approval.approval_id)
     });
-    let limit = if asked.is_some() { known.hold + MARGIN } else { WORK_MAX };
+    let limit = if approval.is_some() { known.hold + MARGIN } else { WORK_MAX };
     let completed = tokio::time::timeout(limit, outcome).await;
     shared.leave_call(tool);
-    match (completed, asked) {
+    match (completed, approval) {
         (Ok(Ok(completed)), _) => Ok(Made::Done(completed)),
         (_, Some(approval)) => Ok(Made::Asked(approval)),
         (_, None) => Err(tools::fault("TURN_ENDED", "the call has no outcome")),
@@ -188,9 +188,9 @@ pub(crate) async fn resolve(
     if resolve.verdict != Verdict::Denied {
         resolve.files = files_for_answer(shared, run, resolve.approval).await;
     }
-    let asked = Arc::clone(shared);
+    let context = Arc::clone(shared);
     let ask = Ask::Resolve(Box::new(resolve));
-    match tokio::task::spawn_blocking(move || asked.ask(run, Actor::USER, ask)).await {
+    match tokio::task::spawn_blocking(move || context.ask(run, Actor::USER, ask)).await {
         Ok(outcome) => outcome,
         Err(error) => {
             let action = "answered an approval";

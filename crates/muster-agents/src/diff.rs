@@ -92,11 +92,11 @@ impl Shadows {
         workdir: &Path,
     ) -> Result<RecordedTree, String> {
         let shadow = self.of(run);
-        let asked = shadow.begun.load(Ordering::SeqCst);
+        let requested = shadow.begun.load(Ordering::SeqCst);
         let mut latest = shadow.latest.lock().await;
         let known = latest.get(workdir);
         // It began after the request, so it shows everything that was there then.
-        if let Some(known) = known.filter(|known| known.number > asked) {
+        if let Some(known) = known.filter(|known| known.number > requested) {
             return Ok(known.tree.clone());
         }
         let number = shadow.begun.fetch_add(1, Ordering::SeqCst) + 1;

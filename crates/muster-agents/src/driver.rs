@@ -116,7 +116,7 @@ impl NodeDriver {
                     return;
                 }
                 Next::Order(order) => self.obey(order).await,
-                Next::Signal(signal) => self.heard(*signal).await,
+                Next::Signal(signal) => self.handle_signal(*signal).await,
                 Next::Due => self.due().await,
             }
         }
@@ -161,7 +161,7 @@ impl NodeDriver {
         for _ in 0..waiting {
             let Some(open) = self.open.as_mut() else { break };
             let Ok(signal) = open.signals.try_recv() else { break };
-            self.heard(signal).await;
+            self.handle_signal(signal).await;
         }
         self.flush().await;
         if settled.send(()).is_err() {
@@ -188,8 +188,8 @@ impl NodeDriver {
         let ended = self.turn.as_ref().is_none_or(|drive| drive.ended || !drive.sent);
         match (manner, self.open.as_mut()) {
             (StopManner::Interrupt, Some(open)) if !ended => {
-                let told = open.session.interrupt(turn);
-                let grace = if told.is_ok() { INTERRUPT_GRACE } else { Duration::ZERO };
+                let interrupted = open.session.interrupt(turn);
+                let grace = if interrupted.is_ok() { INTERRUPT_GRACE } else { Duration::ZERO };
                 if let Some(drive) = self.turn.as_mut() {
                     drive.stopping = Some(Instant::now() + grace);
                 }
@@ -215,7 +215,7 @@ impl NodeDriver {
         let stderr = self.open.as_ref().map(|open| open.stderr.text());
         let ending = TurnFinish {
             turn: drive.turn,
-            text: Some(drive.said.whole()),
+            text: Some(drive.output.whole()),
             process_gone: self.open.is_none(),
             stderr: stderr.or(drive.stderr).filter(|text| !text.is_empty()),
             retry: drive.retry,
@@ -251,11 +251,11 @@ impl NodeDriver {
             return;
         };
         drive.waiting.remove(&decision.approval);
-        drive.heard = Instant::now();
+        drive.last_activity = Instant::now();
         let Some(id) = &decision.provider_approval_id else { return };
         let verdict = Verdict { turn: decision.turn, id, resolution: &decision.resolution };
-        let told = self.open.as_mut().map(|open| open.session.decide(&verdict));
-        if told.is_none_or(|told| told.is_err()) && !drive.ended {
+        let sent = self.open.as_mut().map(|open| open.session.decide(&verdict));
+        if sent.is_none_or(|sent| sent.is_err()) && !drive.ended {
             let turn = decision.turn;
             let reason = TurnReason::Exited;
             let detail = Some("a decision could not be told to the program".to_owned());
@@ -264,12 +264,12 @@ impl NodeDriver {
     }
 
     async fn reset(&mut self) {
-        let told = match self.open.as_mut() {
+        let reset = match self.open.as_mut() {
             Some(open) if open.caps.reset == ResetAbility::Command => open.session.reset().is_ok(),
             Some(_) | None => false,
         };
-        let method = if told { ResetMethod::Command } else { ResetMethod::NewSession };
-        if !told {
+        let method = if reset { ResetMethod::Command } else { ResetMethod::NewSession };
+        if !reset {
             self.close_provider(CLOSE_GRACE).await;
         }
         self.report(Ask::ReportReset { node: self.node, method }).await;
@@ -291,7 +291,7 @@ impl NodeDriver {
     /// Logs how many messages of the program were not understood: one total, and only if there were
     /// any.
     async fn count_unknown(&self) {
-        let more = self.open.as_ref().map_or(0, |open| open.heard.take_unknown());
+        let more = self.open.as_ref().map_or(0, |open| open.activity.take_unknown());
         if more > 0 {
             self.report(Ask::ReportUnknown { node: self.node, more }).await;
         }

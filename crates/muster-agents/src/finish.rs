@@ -52,7 +52,7 @@ impl TurnFinish {
 }
 
 /// What the log knows of a turn that ends.
-struct Standing {
+struct TurnContext {
     run: Run,
     node: Node,
     turn: NodeTurn,
@@ -78,9 +78,9 @@ pub(crate) async fn closing(
 ) -> Option<CloseTurn> {
     let turn = ending.turn;
     let reads_text = ending.text.is_none();
-    let known = shared.view_large(run, move |docs| Ok(standing(docs, turn, reads_text)?)).await;
-    let standing = match known {
-        Ok(Some(standing)) => standing,
+    let known = shared.view_large(run, move |docs| Ok(context(docs, turn, reads_text)?)).await;
+    let context = match known {
+        Ok(Some(context)) => context,
         Ok(None) => return None,
         Err(error) => {
             tracing::error!(%run, ?error, "could not close the turn");
@@ -89,7 +89,7 @@ pub(crate) async fn closing(
     };
     let (text, file) = match ending.text {
         Some(whole) => (whole.text, whole.file),
-        None => (standing.text.clone(), None),
+        None => (context.text.clone(), None),
     };
     let mut close = CloseTurn {
         turn,
@@ -102,13 +102,13 @@ pub(crate) async fn closing(
         retry: ending.retry,
         process_gone: ending.process_gone,
     };
-    if standing.turn.sent {
-        close.diff = diff(shared, &standing).await;
-        let events: Vec<&RunEvent> = standing.events.iter().collect();
-        let items: Vec<&InboxItem> = standing.items.iter().collect();
-        let told = transcript(&standing.turn, &items, &events, &close.text);
+    if context.turn.sent {
+        close.diff = diff(shared, &context).await;
+        let events: Vec<&RunEvent> = context.events.iter().collect();
+        let items: Vec<&InboxItem> = context.items.iter().collect();
+        let text = transcript(&context.turn, &items, &events, &close.text);
         close.transcript =
-            write(shared, run, ArtifactKind::Transcript, ("transcript.md", &redacted(told)));
+            write(shared, run, ArtifactKind::Transcript, ("transcript.md", &redacted(text)));
     }
     if let Some(file) = file {
         let file = write(shared, run, ArtifactKind::Transcript, ("message.txt", &redacted(file)));
@@ -118,16 +118,15 @@ pub(crate) async fn closing(
         }
         close.reports.extend(file);
     }
-    let failed = standing.turn.reason.map(TurnReason::status) == Some(TurnStatus::Failed);
+    let failed = context.turn.reason.map(TurnReason::status) == Some(TurnStatus::Failed);
     if let Some(stderr) = ending.stderr.filter(|_| failed) {
         close.log = write(shared, run, ArtifactKind::Log, ("provider.log", &redacted(stderr)));
     }
-    if standing.run.phase == Phase::DocsSync && standing.run.docs_node_id == Some(standing.node.id)
-    {
-        close.reports.extend(reports::docs_sync(shared, &standing.run, &close));
+    if context.run.phase == Phase::DocsSync && context.run.docs_node_id == Some(context.node.id) {
+        close.reports.extend(reports::docs_sync(shared, &context.run, &close));
     }
-    if standing.gives_work && standing.turn.reason == Some(TurnReason::Done) {
-        close.pack = packs::build(shared, run, standing.node.id).await;
+    if context.gives_work && context.turn.reason == Some(TurnReason::Done) {
+        close.pack = packs::build(shared, run, context.node.id).await;
     }
     Some(close)
 }
@@ -153,13 +152,13 @@ pub(crate) fn write(
     }
 }
 
-async fn diff(shared: &Arc<RunsContext>, standing: &Standing) -> Option<WrittenFile> {
-    let run = standing.run.id;
-    let workdir = PathBuf::from(&standing.node.workdir);
-    let before = standing.turn.tree.as_deref();
+async fn diff(shared: &Arc<RunsContext>, context: &TurnContext) -> Option<WrittenFile> {
+    let run = context.run.id;
+    let workdir = PathBuf::from(&context.node.workdir);
+    let before = context.turn.tree.as_deref();
     let mut diff = shared.shadows.diff(shared, run, &workdir, before).await;
-    diff.metadata.shared = !standing.overlap.is_empty();
-    diff.metadata.overlap_turns.clone_from(&standing.overlap);
+    diff.metadata.shared = !context.overlap.is_empty();
+    diff.metadata.overlap_turns.clone_from(&context.overlap);
     let content = diff.content.as_bytes();
     let kind = ArtifactKind::Diff;
     let name = "diff.patch";
@@ -174,7 +173,7 @@ async fn diff(shared: &Arc<RunsContext>, standing: &Standing) -> Option<WrittenF
     }
 }
 
-fn standing(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Option<Standing>> {
+fn context(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Option<TurnContext>> {
     let turn = lookup::find_turn(docs, id)?.filter(|turn| turn.is_live());
     let (Some(run), Some(turn)) = (lookup::find_run(docs)?, turn) else { return Ok(None) };
     let Some(node) = lookup::find_node(docs, turn.node_id)? else { return Ok(None) };
@@ -184,7 +183,7 @@ fn standing(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Opti
     }
     let gives_work =
         handoff::due(docs, turn)?.iter().any(|(_, way)| way.direction == Direction::Task);
-    Ok(Some(Standing {
+    Ok(Some(TurnContext {
         run: run.clone(),
         node: node.clone(),
         items,

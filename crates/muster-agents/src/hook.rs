@@ -119,8 +119,8 @@ fn check_private(folder: &Path) -> io::Result<()> {
     } else {
         return Ok(());
     };
-    let told = format!("the folder {} of sockets {reason}", folder.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, told))
+    let message = format!("the folder {} of sockets {reason}", folder.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
 /// Removes the sockets of a server that was killed.
@@ -159,9 +159,9 @@ impl Post {
         check_private(below)?;
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let listener = UnixListener::bind(folder.join("socket"))?;
-        let (questions, heard) = mpsc::channel(QUESTIONS_MAX);
-        let hearing = tokio::spawn(hear(listener, questions));
-        Ok((Self { folder, hearing }, heard))
+        let (questions, received) = mpsc::channel(QUESTIONS_MAX);
+        let hearing = tokio::spawn(accept_questions(listener, questions));
+        Ok((Self { folder, hearing }, received))
     }
 
     /// The folder that holds nothing else.
@@ -187,7 +187,7 @@ impl Drop for Post {
     }
 }
 
-async fn hear(listener: UnixListener, questions: mpsc::Sender<PendingQuestion>) {
+async fn accept_questions(listener: UnixListener, questions: mpsc::Sender<PendingQuestion>) {
     while let Ok((stream, _)) = listener.accept().await {
         let questions = questions.clone();
         tokio::spawn(async move {
@@ -284,10 +284,10 @@ mod tests {
     #[tokio::test]
     async fn a_question_reaches_whoever_listens_and_the_answer_comes_back() {
         let below = tempfile::tempdir().unwrap();
-        let (post, mut heard) = Post::open(&below.path().join("hooks"), "answered").unwrap();
+        let (post, mut received) = Post::open(&below.path().join("hooks"), "answered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
-        let waiting = heard.recv().await.unwrap();
+        let waiting = received.recv().await.unwrap();
         assert_eq!(waiting.question, question());
         let input = question().tool_input;
         waiting.answer.send(HookAnswer::Replace { input: input.clone() }).unwrap();
@@ -308,10 +308,10 @@ mod tests {
     #[tokio::test]
     async fn what_nobody_answers_is_denied() {
         let below = tempfile::tempdir().unwrap();
-        let (post, mut heard) = Post::open(&below.path().join("hooks"), "unanswered").unwrap();
+        let (post, mut received) = Post::open(&below.path().join("hooks"), "unanswered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
-        drop(heard.recv().await.unwrap());
+        drop(received.recv().await.unwrap());
         let denied = HookAnswer::Deny { reason: NOBODY.to_owned() };
         assert_eq!(asking.await.unwrap().unwrap(), denied);
         let socket = post.socket();

@@ -95,7 +95,7 @@ pub(crate) struct Mirror {
 }
 
 /// What a session records.
-struct Told {
+struct MirroredEvent {
     kind: &'static str,
     body: Value,
 }
@@ -107,15 +107,15 @@ impl Mirror {
         let mut mirror = Self { shared, run, tools: BTreeMap::new() };
         tokio::spawn(async move {
             while let Some((seq, event)) = events.recv().await {
-                mirror.tell(seq, event).await;
+                mirror.record_event(seq, event).await;
             }
         });
         sender
     }
 
-    async fn tell(&mut self, seq: u64, event: RunEvent) {
+    async fn record_event(&mut self, seq: u64, event: RunEvent) {
         if let RunFact::RunPatched(patched) = &event.fact {
-            return self.tell_all(seq, patched.patch.run.status).await;
+            return self.record_status(seq, patched.patch.run.status).await;
         }
         let Some(node) = event.node_id else { return };
         if let RunFact::NodeDeleted(_) = &event.fact {
@@ -134,9 +134,9 @@ impl Mirror {
             self.shared.lists.know(&session, self.run, node);
             return self.perform(session, SessionCommand::Create(Box::new(create))).await;
         }
-        let Some(told) = self.told(&event) else { return };
+        let Some(mirrored) = self.mirrored(&event) else { return };
         let key = format!("run-{}-{seq}", self.run);
-        self.record(&session, event.turn_id, told, key).await;
+        self.record(&session, event.turn_id, mirrored, key).await;
         if let RunFact::TurnMoved(moved) = &event.fact
             && let TurnStep::Started(started) = &moved.step
         {
@@ -148,9 +148,15 @@ impl Mirror {
         }
     }
 
-    async fn record(&self, session: &SessionId, turn: Option<TurnId>, told: Told, key: String) {
-        let Value::Object(body) = told.body else { return };
-        let mut record = Record::of(Author::Server, told.kind, body);
+    async fn record(
+        &self,
+        session: &SessionId,
+        turn: Option<TurnId>,
+        mirrored: MirroredEvent,
+        key: String,
+    ) {
+        let Value::Object(body) = mirrored.body else { return };
+        let mut record = Record::of(Author::Server, mirrored.kind, body);
         record.run_id = Some(self.run.to_string());
         record.turn_id = turn.map(|turn| turn.to_string());
         record.given = Some(CallKey { digest: key.clone(), key });
@@ -182,7 +188,7 @@ impl Mirror {
     }
 
     /// Records the status of the run in every session of the run, and that it has ended if it has.
-    async fn tell_all(&self, seq: u64, status: Option<RunStatus>) {
+    async fn record_status(&self, seq: u64, status: Option<RunStatus>) {
         let view = |docs: &_| {
             let nodes = lookup::nodes(docs)?;
             let sessions = nodes.iter().map(|node| node.muster_session_id.to_string());
@@ -203,7 +209,7 @@ impl Mirror {
         execute(&self.shared, session, move |draft| perform(draft, &command).map(drop)).await;
     }
 
-    fn told(&mut self, event: &RunEvent) -> Option<Told> {
+    fn mirrored(&mut self, event: &RunEvent) -> Option<MirroredEvent> {
         let (kind, body) = if let RunFact::TextFinished(text) = &event.fact {
             ("assistant_message", json!({"text": text.content}))
         } else if let RunFact::ToolProposed(call) = &event.fact {
@@ -217,7 +223,7 @@ impl Mirror {
         } else {
             return None;
         };
-        Some(Told { kind, body })
+        Some(MirroredEvent { kind, body })
     }
 }
 
@@ -252,7 +258,7 @@ async fn execute(
 }
 
 /// An input as its receiver reads it.
-fn input(item: &InboxItem) -> Told {
+fn input(item: &InboxItem) -> MirroredEvent {
     let (text, source) = match &item.content {
         InboxContent::Message(message) => {
             let source = (item.kind != ItemKind::Message).then(|| "muster".to_owned());
@@ -263,7 +269,7 @@ fn input(item: &InboxItem) -> Told {
             (&envelope.payload.message, Some(source))
         }
     };
-    Told { kind: "user_message", body: json!({"text": text, "source": source}) }
+    MirroredEvent { kind: "user_message", body: json!({"text": text, "source": source}) }
 }
 
 fn driver(run: &Run) -> SessionDriver {

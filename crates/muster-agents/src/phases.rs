@@ -63,7 +63,7 @@ struct BootFile {
     checks: Vec<Fitness>,
 }
 
-async fn standing(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Node>)> {
+async fn load_run(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Node>)> {
     let view = |docs: &Documents<Room>| {
         let run = lookup::run(docs)?.clone();
         Ok((run, lookup::nodes(docs)?.into_iter().cloned().collect()))
@@ -73,7 +73,7 @@ async fn standing(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Nod
 
 /// Checks the surroundings and reports what was found.
 pub(crate) async fn boot(shared: Arc<RunsContext>, run: RunId) {
-    let Some((record, nodes)) = standing(&shared, run).await else { return };
+    let Some((record, nodes)) = load_run(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
     let checked = tokio::time::timeout(BOOT_MAX, fitness(&shared, &record, &nodes)).await;
     let checks = checked.unwrap_or_else(|_| {
@@ -219,7 +219,7 @@ struct VerifyFile {
 
 /// Runs the checks one after the other and reports what they gave (RUNS-PH-2).
 pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
-    let Some((record, _)) = standing(&shared, run).await else { return };
+    let Some((record, _)) = load_run(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
     let mut checks = Vec::new();
     let mut logs = Vec::new();

@@ -144,7 +144,7 @@ pub(crate) struct Opened {
     /// What it reports.
     pub(crate) signals: mpsc::Receiver<Signal>,
     /// When it last produced output.
-    pub(crate) heard: Heard,
+    pub(crate) activity: Activity,
     /// The end of its standard error.
     pub(crate) stderr: Tail,
     /// What it can do.
@@ -306,19 +306,19 @@ impl Probe {
 /// When a program last produced output, and how many messages were not understood. Every line and
 /// every heartbeat counts.
 #[derive(Clone)]
-pub(crate) struct Heard {
+pub(crate) struct Activity {
     origin: Instant,
     at_ms: Arc<AtomicU64>,
     unknown: Arc<AtomicU64>,
 }
 
-impl Heard {
+impl Activity {
     pub(crate) fn now() -> Self {
         Self { origin: Instant::now(), at_ms: Arc::default(), unknown: Arc::default() }
     }
 
     /// Output was received.
-    pub(crate) fn again(&self) {
+    pub(crate) fn touch(&self) {
         let ms = u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.at_ms.store(ms, Ordering::Relaxed);
     }

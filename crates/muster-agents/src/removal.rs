@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), AskError> {
-    shared.tell(run, Ask::DeleteRun).await?;
+    shared.submit(run, Ask::DeleteRun).await?;
     let over = async {
         while shared.view(run, |docs| Ok(lookup::pulse(docs)?.active_turns)).await? > 0 {
             tokio::time::sleep(LOOK_PAUSE).await;
@@ -34,8 +34,7 @@ pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), 
     // trash.
     let lane = shared.lane(run)?;
     let gone = Arc::clone(shared);
-    let asked = run;
-    if let Ok(outcome) = tokio::task::spawn_blocking(move || gone.forget(asked)).await {
+    if let Ok(outcome) = tokio::task::spawn_blocking(move || gone.forget(run)).await {
         outcome?;
     }
     if tokio::time::timeout(PATIENCE, lane.closed()).await.is_err() {

@@ -25,8 +25,8 @@ pub async fn make_repository(directory: &Path) -> io::Result<bool> {
         git.args(AUTHOR).args(step).current_dir(directory).stdin(Stdio::null());
         let ended = git.output().await?;
         if !ended.status.success() {
-            let told = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
-            return Err(io::Error::other(format!("git {}: {told}", step[0])));
+            let stderr = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+            return Err(io::Error::other(format!("git {}: {stderr}", step[0])));
         }
     }
     Ok(true)
@@ -44,7 +44,7 @@ pub(crate) struct Facts {
 
 /// Facts about the repository of a directory; the error gives the reason why there are none.
 pub(crate) async fn facts(directory: &Path) -> Result<Facts, String> {
-    let asked = Command::new("git")
+    let result = Command::new("git")
         .args(["-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"])
         .current_dir(directory)
         .env("GIT_OPTIONAL_LOCKS", "0")
@@ -52,7 +52,7 @@ pub(crate) async fn facts(directory: &Path) -> Result<Facts, String> {
         .kill_on_drop(true)
         .output()
         .await;
-    let output = asked.map_err(|error| format!("no git program: {error}"))?;
+    let output = result.map_err(|error| format!("no git program: {error}"))?;
     if !output.status.success() {
         return Err("no repository".to_owned());
     }

@@ -167,15 +167,15 @@ impl RunsContext {
 
     /// Reports an outcome to the core, as the runtime. A store that cannot be written is retried
     /// until it can or the server shuts down (RUNS-EV-3).
-    pub(crate) async fn tell(
+    pub(crate) async fn submit(
         self: &Arc<Self>,
         run: RunId,
         ask: Ask,
     ) -> Result<RunEvents, AskError> {
         loop {
             let shared = Arc::clone(self);
-            let asked = ask.clone();
-            let task = move || shared.ask(run, Actor::RUNTIME, asked);
+            let command = ask.clone();
+            let task = move || shared.ask(run, Actor::RUNTIME, command);
             match tokio::task::spawn_blocking(task).await {
                 Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
                     tracing::warn!(
@@ -197,7 +197,7 @@ impl RunsContext {
 
     /// The same where a refusal means that the matter is settled already.
     pub(crate) async fn report(self: &Arc<Self>, run: RunId, ask: Ask) -> RunEvents {
-        match self.tell(run, ask).await {
+        match self.submit(run, ask).await {
             Ok(events) => events,
             Err(error) => {
                 tracing::debug!(%run, ?error, "report rejected");
@@ -250,11 +250,11 @@ impl RunsContext {
         run: RunId,
     ) -> Result<mpsc::UnboundedSender<LaneOrder>, AskError> {
         let after = self.engine.store().snapshot()?.head(&run.stream())?.seq;
-        Ok(self.lane_behind(run, after))
+        Ok(self.lane_after(run, after))
     }
 
     /// The lane of a run; a new one follows it after this number.
-    fn lane_behind(self: &Arc<Self>, run: RunId, after: u64) -> mpsc::UnboundedSender<LaneOrder> {
+    fn lane_after(self: &Arc<Self>, run: RunId, after: u64) -> mpsc::UnboundedSender<LaneOrder> {
         let mut lanes = locked(&self.lanes);
         if let Some(lane) = lanes.get(&run).filter(|lane| !lane.is_closed()) {
             return lane.clone();
@@ -275,7 +275,7 @@ impl RunsContext {
             };
             let Some(Grown { stream, from }) = grown else { return };
             let Some(run) = RunId::of_stream(&stream) else { continue };
-            let lane = self.lane_behind(run, from.saturating_sub(1));
+            let lane = self.lane_after(run, from.saturating_sub(1));
             if lane.send(LaneOrder::Look).is_err() {
                 tracing::debug!(%run, "the lane of the run is closed");
             }
@@ -284,10 +284,11 @@ impl RunsContext {
 
     /// Waits until all output of a node's program so far is recorded (RUNS-EV-7), within a bound.
     pub(crate) async fn settle(&self, run: RunId, node: NodeId) {
-        let (settled, told) = oneshot::channel();
+        let (settled, flushed) = oneshot::channel();
         let lane = locked(&self.lanes).get(&run).cloned();
-        let asked = lane.map(|lane| lane.send(LaneOrder::Settle(node, settled)));
-        if matches!(asked, Some(Ok(()))) && tokio::time::timeout(SETTLE_MAX, told).await.is_err() {
+        let sent = lane.map(|lane| lane.send(LaneOrder::Settle(node, settled)));
+        if matches!(sent, Some(Ok(()))) && tokio::time::timeout(SETTLE_MAX, flushed).await.is_err()
+        {
             tracing::warn!(
                 %run,
                 %node,

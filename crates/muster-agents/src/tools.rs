@@ -99,7 +99,7 @@ pub(crate) async fn call(
         files,
         task_done,
     };
-    let refusal = match shared.tell(run, Ask::CallTool(Box::new(call.clone()))).await {
+    let refusal = match shared.submit(run, Ask::CallTool(Box::new(call.clone()))).await {
         Ok(events) => return Ok(events),
         Err(ExecuteError::Rejected(rejection)) => words(&rejection),
         Err(ExecuteError::Store(failure)) => {
@@ -109,7 +109,7 @@ pub(crate) async fn call(
     };
     let call = Box::new(call);
     let error = refusal.clone();
-    match shared.tell(run, Ask::RefuseTool { call, error }).await {
+    match shared.submit(run, Ask::RefuseTool { call, error }).await {
         Ok(events) => Ok(events),
         Err(_) => Err(refusal),
     }
@@ -278,13 +278,13 @@ async fn command(
         Launch { command: &command, workdir: &workdir, env: &env, family: &family, confinement };
     let captured = capture::run(&launch, Duration::from_secs(seconds)).await;
     let captured = captured.map_err(|error| fault("COMMAND_FAILED", error.to_string()))?;
-    let said = format!("{}{}", captured.stdout.text(), captured.stderr.text());
+    let output = format!("{}{}", captured.stdout.text(), captured.stderr.text());
     let (stdout, cut) = captured.stdout.ends(OUTPUT_BYTES_MAX / 2);
     let (stderr, stderr_cut) = captured.stderr.ends(OUTPUT_BYTES_MAX / 2);
     let truncated = cut || stderr_cut;
     let name = format!("tool-{}.log", short_id(&tool.id.to_string()));
     let file = match truncated {
-        true => write(shared, caller.run.id, ArtifactKind::Log, (&name, &redacted(said))),
+        true => write(shared, caller.run.id, ArtifactKind::Log, (&name, &redacted(output))),
         false => None,
     };
     let mut result = ToolResult {

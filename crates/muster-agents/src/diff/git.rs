@@ -38,12 +38,12 @@ const PLAIN: [&str; 16] = [
 pub(crate) fn is_there() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     *THERE.get_or_init(|| {
-        let asked = std::process::Command::new("git")
+        let status = std::process::Command::new("git")
             .arg("--version")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        asked.is_ok_and(|status| status.success())
+        status.is_ok_and(|status| status.success())
     })
 }
 
@@ -76,8 +76,8 @@ async fn output(mut command: Command, action: &str) -> Result<Output, String> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{action}: {}", muster_core::text::cut(said.trim(), 300)))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{action}: {}", muster_core::text::cut(stderr.trim(), 300)))
 }
 
 /// Records the tree of the directory. Where nothing differs from the newest one, it is that one.
@@ -180,8 +180,8 @@ async fn add(place: &TreeStore<'_>, left_out: &[String]) -> Result<(), String> {
     if added.status.success() || added.status.code() == Some(1) {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&added.stderr);
-    Err(format!("git add: {}", muster_core::text::cut(said.trim(), 300)))
+    let stderr = String::from_utf8_lossy(&added.stderr);
+    Err(format!("git add: {}", muster_core::text::cut(stderr.trim(), 300)))
 }
 
 /// Compares two trees.

@@ -43,7 +43,7 @@ impl NodeDriver {
     pub(super) async fn answer(&mut self, completed: &ToolCompleted) {
         let Some(drive) = self.turn.as_mut() else { return };
         drive.tools.remove(&completed.tool_id);
-        drive.heard = Instant::now();
+        drive.last_activity = Instant::now();
         let Some((id, name)) = drive.calls.remove(&completed.tool_id) else { return };
         drive.waiting.retain(|_, tool| *tool != completed.tool_id);
         let answered = Answered {
@@ -54,8 +54,8 @@ impl NodeDriver {
             error: completed.error.as_ref(),
             at: self.shared.engine.now(),
         };
-        let told = self.open.as_mut().map(|open| open.session.answer(&answered));
-        if told.is_none_or(|told| told.is_err()) {
+        let sent = self.open.as_mut().map(|open| open.session.answer(&answered));
+        if sent.is_none_or(|sent| sent.is_err()) {
             tracing::debug!(node = %self.node, "could not send a tool result to the program");
         }
     }

@@ -70,14 +70,14 @@ impl TurnOutput {
     pub(super) fn add(&mut self, piece: &str) {
         let room = STREAMED_BYTES_MAX.saturating_sub(self.text.len());
         let fits = if self.spill.is_empty() { piece.floor_char_boundary(room) } else { 0 };
-        let (told, kept) = piece.split_at(fits);
-        self.text.push_str(told);
-        self.stream.add(told);
+        let (streamed, kept) = piece.split_at(fits);
+        self.text.push_str(streamed);
+        self.stream.add(streamed);
         let room = KEPT_BYTES_MAX.saturating_sub(self.text.len() + self.spill.len());
         let (kept, lost) = kept.split_at(kept.floor_char_boundary(room));
         self.spill.push_str(kept);
         self.lost += lost.len() as u64;
-        if !told.is_empty() {
+        if !streamed.is_empty() {
             self.since.get_or_insert_with(Instant::now);
         }
     }
@@ -85,13 +85,13 @@ impl TurnOutput {
     /// The program's own version of the full text. All text of a turn belongs to it, also what the
     /// program leaves out when it repeats itself (RUNS-PROV-2).
     pub(super) fn conclude(&mut self, content: &str) {
-        let said = self.text.trim();
-        let repeats = content.trim_start().starts_with(said) && self.spill.is_empty();
+        let emitted = self.text.trim();
+        let repeats = content.trim_start().starts_with(emitted) && self.spill.is_empty();
         if repeats {
             self.text.clear();
             self.add(content);
             self.stream = RedactedStream::default();
-        } else if !said.ends_with(content.trim()) {
+        } else if !emitted.ends_with(content.trim()) {
             self.add("\n\n");
             self.add(content);
         }
@@ -118,7 +118,7 @@ impl TurnOutput {
 /// A turn in flight.
 pub(super) struct Drive {
     pub(super) turn: TurnId,
-    pub(super) said: TurnOutput,
+    pub(super) output: TurnOutput,
     /// Thoughts that were not emitted yet.
     pub(super) thought: RedactedStream,
     /// Whether the provider has the prompt.
@@ -138,7 +138,7 @@ pub(super) struct Drive {
     /// Whether the program's questions reach people.
     pub(super) gate: PermissionsMode,
     /// When something happened that is not a line of the program.
-    pub(super) heard: Instant,
+    pub(super) last_activity: Instant,
     /// Whether the silence was warned about.
     pub(super) warned: bool,
     /// Signs of life.
@@ -155,7 +155,7 @@ impl Drive {
     pub(super) fn of(turn: TurnId, settings: &RunSettings, gate: PermissionsMode) -> Self {
         Self {
             turn,
-            said: TurnOutput::default(),
+            output: TurnOutput::default(),
             thought: RedactedStream::default(),
             sent: false,
             ended: false,
@@ -165,7 +165,7 @@ impl Drive {
             tools: BTreeSet::new(),
             questions: Questions::default(),
             gate,
-            heard: Instant::now(),
+            last_activity: Instant::now(),
             warned: false,
             pulse: HeartbeatTimer::default(),
             stderr: None,
@@ -189,17 +189,17 @@ impl NodeDriver {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let drive = self.turn.as_ref()?;
         let flush = Duration::from_millis(self.shared.settings.delta_flush_ms.into());
-        let flush = drive.said.since.map(|since| since + flush);
+        let flush = drive.output.since.map(|since| since + flush);
         let silence = drive.patience().map(|patience| {
             let share = if drive.warned { patience } else { patience / 2 };
-            self.last_heard(drive) + share
+            self.last_output_at(drive) + share
         });
         [flush, drive.stopping, silence, drive.beats_at()].into_iter().flatten().min()
     }
 
-    pub(super) fn last_heard(&self, drive: &Drive) -> Instant {
-        let heard = self.open.as_ref().map(|open| Instant::from_std(open.heard.last()));
-        heard.map_or(drive.heard, |heard| heard.max(drive.heard))
+    pub(super) fn last_output_at(&self, drive: &Drive) -> Instant {
+        let last = self.open.as_ref().map(|open| Instant::from_std(open.activity.last()));
+        last.map_or(drive.last_activity, |last| last.max(drive.last_activity))
     }
 
     /// Does what the time has come for.
@@ -212,10 +212,10 @@ impl NodeDriver {
             return self.close_turn().await;
         }
         let flush = Duration::from_millis(self.shared.settings.delta_flush_ms.into());
-        if drive.said.since.is_some_and(|since| since + flush <= now) {
-            self.tell(Extent::Settled).await;
+        if drive.output.since.is_some_and(|since| since + flush <= now) {
+            self.emit_text(Extent::Settled).await;
         }
-        self.tell_pulse(now).await;
+        self.emit_heartbeat(now).await;
         self.check_silence(now).await;
     }
 
@@ -223,7 +223,7 @@ impl NodeDriver {
         let Some(drive) = self.turn.as_ref() else { return };
         let Some(patience) = drive.patience() else { return };
         let turn = drive.turn;
-        let silent = now.saturating_duration_since(self.last_heard(drive));
+        let silent = now.saturating_duration_since(self.last_output_at(drive));
         if silent >= patience {
             let detail = Some(format!("nothing was heard for {} s", patience.as_secs()));
             let reason = TurnReason::Silent;
@@ -246,41 +246,41 @@ impl NodeDriver {
     /// Adds text; larger pieces are emitted immediately.
     pub(super) async fn add(&mut self, text: &str) {
         let Some(drive) = self.turn.as_mut() else { return };
-        drive.said.add(text);
-        if drive.said.stream.waiting() >= FLUSH_BYTES {
-            self.tell(Extent::Settled).await;
+        drive.output.add(text);
+        if drive.output.stream.waiting() >= FLUSH_BYTES {
+            self.emit_text(Extent::Settled).await;
         }
     }
 
     /// Adds to the thoughts, and emits them.
     pub(super) async fn think(&mut self, turn: TurnId, text: &str) {
-        self.tell(Extent::Settled).await;
+        self.emit_text(Extent::Settled).await;
         let Some(drive) = self.turn.as_mut() else { return };
         drive.thought.add(text);
         let thoughts = drive.thought.settled();
-        self.tell_thoughts(turn, thoughts).await;
+        self.emit_thoughts(turn, thoughts).await;
     }
 
     /// Emits all buffered output, before anything else of the turn is recorded (RUNS-EV-7).
     pub(super) async fn flush(&mut self) {
-        self.tell(Extent::All).await;
+        self.emit_text(Extent::All).await;
     }
 
     /// Emits buffered text.
-    pub(super) async fn tell(&mut self, extent: Extent) {
+    pub(super) async fn emit_text(&mut self, extent: Extent) {
         let Some(drive) = self.turn.as_mut() else { return };
         let turn = drive.turn;
-        let texts = drive.said.take(extent);
+        let texts = drive.output.take(extent);
         // Text or any other output ends the thought before it.
         let spoke = extent == Extent::All || !texts.is_empty();
         let thoughts = if spoke { drive.thought.rest() } else { Vec::new() };
-        self.tell_thoughts(turn, thoughts).await;
+        self.emit_thoughts(turn, thoughts).await;
         for text in texts {
             self.report(Ask::Report { turn, event: ProviderEvent::Delta { text } }).await;
         }
     }
 
-    async fn tell_thoughts(&self, turn: TurnId, thoughts: Vec<String>) {
+    async fn emit_thoughts(&self, turn: TurnId, thoughts: Vec<String>) {
         for text in thoughts {
             self.report(Ask::Report { turn, event: ProviderEvent::ThoughtDelta { text } }).await;
         }

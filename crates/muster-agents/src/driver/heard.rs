@@ -28,12 +28,12 @@ use muster_core::{
 const STDERR_CHARS_MAX: usize = 1_500;
 
 impl NodeDriver {
-    pub(super) async fn heard(&mut self, signal: Signal) {
+    pub(super) async fn handle_signal(&mut self, signal: Signal) {
         match signal {
             Signal::Gone { reason, detail } => self.gone(reason, detail).await,
             Signal::Ready { session_id, caps } => self.ready(session_id, caps).await,
             Signal::Said { turn, event } => match self.in_flight(turn) {
-                Ok(turn) => self.said(turn, event).await,
+                Ok(turn) => self.handle_event(turn, event).await,
                 Err(late) => self.late(late, event).await,
             },
             Signal::Failed { turn, reason, detail, retry } => match self.in_flight(turn) {
@@ -82,7 +82,7 @@ impl NodeDriver {
         }
     }
 
-    async fn said(&mut self, turn: TurnId, event: ProviderEvent) {
+    async fn handle_event(&mut self, turn: TurnId, event: ProviderEvent) {
         match event {
             ProviderEvent::Delta { text } => self.add(&text).await,
             ProviderEvent::Beat { .. } => self.beat(turn).await,
@@ -93,7 +93,7 @@ impl NodeDriver {
             ProviderEvent::TurnEnded(outcome) => self.ended(turn, outcome).await,
             ProviderEvent::ApprovalRequested { .. } => {
                 self.flush().await;
-                self.asked(turn, event).await;
+                self.handle_question(turn, event).await;
             }
             ProviderEvent::ToolCompleted { id, result, error } => {
                 self.flush().await;
@@ -109,7 +109,7 @@ impl NodeDriver {
             | ProviderEvent::Usage { .. }
             | ProviderEvent::Progress { .. }
             | ProviderEvent::Log { .. }) => {
-                self.tell(Extent::Settled).await;
+                self.emit_text(Extent::Settled).await;
                 self.report(Ask::Report { turn, event }).await;
             }
             event @ (ProviderEvent::Thought { .. }
@@ -143,8 +143,8 @@ impl NodeDriver {
                 drive.tools.insert(call.tool.id);
             } else if let RunFact::ToolCompleted(completed) = fact {
                 drive.tools.remove(&completed.tool_id);
-            } else if let RunFact::ApprovalRequested(asked) = fact {
-                drive.waiting.insert(asked.approval_id, asked.tool.id);
+            } else if let RunFact::ApprovalRequested(requested) = fact {
+                drive.waiting.insert(requested.approval_id, requested.tool.id);
             } else if let RunFact::ApprovalResolved(resolved) = fact {
                 drive.waiting.remove(&resolved.approval_id);
             }
@@ -152,7 +152,7 @@ impl NodeDriver {
     }
 
     /// A question of a program: a person decides, or it is answered automatically.
-    async fn asked(&mut self, turn: TurnId, event: ProviderEvent) {
+    async fn handle_question(&mut self, turn: TurnId, event: ProviderEvent) {
         let ProviderEvent::ApprovalRequested { id, .. } = &event else { return };
         let id = id.clone();
         let admitted = self.turn.as_mut().is_some_and(|drive| {
@@ -191,7 +191,7 @@ impl NodeDriver {
     async fn concluded(&mut self, turn: TurnId, content: Option<&str>, interrupted: bool) {
         self.flush().await;
         if let (Some(drive), Some(content)) = (self.turn.as_mut(), content) {
-            drive.said.conclude(content);
+            drive.output.conclude(content);
         }
         let outcome =
             if interrupted { ProviderOutcome::Interrupted } else { ProviderOutcome::Completed };

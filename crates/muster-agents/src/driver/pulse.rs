@@ -47,7 +47,7 @@ impl Drive {
 
 impl NodeDriver {
     /// Emits a heartbeat when one is due.
-    pub(super) async fn tell_pulse(&mut self, now: Instant) {
+    pub(super) async fn emit_heartbeat(&mut self, now: Instant) {
         let due = self.turn.as_ref().filter(|drive| drive.beats_at().is_some_and(|at| at <= now));
         if let Some(turn) = due.map(|drive| drive.turn) {
             self.beat(turn).await;
@@ -57,7 +57,7 @@ impl NodeDriver {
     /// Emits a heartbeat, unless one was emitted a moment ago.
     pub(super) async fn beat(&mut self, turn: TurnId) {
         let (now, Some(drive)) = (Instant::now(), self.turn.as_ref()) else { return };
-        let silent = now.saturating_duration_since(self.last_heard(drive));
+        let silent = now.saturating_duration_since(self.last_output_at(drive));
         let silent_ms = u32::try_from(silent.as_millis()).unwrap_or(u32::MAX);
         if self.turn.as_mut().is_some_and(|drive| drive.pulse.passes(now)) {
             self.report(Ask::Report { turn, event: ProviderEvent::Beat { silent_ms } }).await;

@@ -34,18 +34,18 @@ const SESSION: &str = "MUSTER_SESSION_ID";
 const WORKSPACE: &str = "MUSTER_WORKSPACE";
 
 /// What is known of a turn that is to be sent.
-struct Standing {
+struct TurnContext {
     run: Run,
     node: Node,
     turn: NodeTurn,
 }
 
-fn standing(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option<Standing>> {
+fn context(docs: &Documents<Room>, node: NodeId, turn: TurnId) -> Lookup<Option<TurnContext>> {
     let run = lookup::find_run(docs)?;
     let node = lookup::find_node(docs, node)?;
     let turn = lookup::find_turn(docs, turn)?.filter(|turn| turn.is_live());
     let (Some(run), Some(node), Some(turn)) = (run, node, turn) else { return Ok(None) };
-    Ok(Some(Standing { run: run.clone(), node: node.clone(), turn: turn.clone() }))
+    Ok(Some(TurnContext { run: run.clone(), node: node.clone(), turn: turn.clone() }))
 }
 
 /// A directory, not only its name: another one may have taken its place.
@@ -69,27 +69,27 @@ impl NodeDriver {
         self.keep_late().await;
         let planned = self.shared.take_plan(turn);
         let node = self.node;
-        let known = self.shared.view(self.run, move |docs| Ok(standing(docs, node, turn)?)).await;
-        let Ok(Some(standing)) = known else { return };
-        let gate = standing.node.permissions.cli_permissions_mode;
-        self.turn = Some(Drive::of(turn, &standing.run.settings, gate));
+        let known = self.shared.view(self.run, move |docs| Ok(context(docs, node, turn)?)).await;
+        let Ok(Some(context)) = known else { return };
+        let gate = context.node.permissions.cli_permissions_mode;
+        self.turn = Some(Drive::of(turn, &context.run.settings, gate));
         // Another request was faster and wants it to end.
-        if standing.turn.state == TurnState::Finishing {
+        if context.turn.state == TurnState::Finishing {
             return;
         }
         let Some(planned) = planned else {
             let detail = "its prompt is gone".to_owned();
             return self.fail(turn, OpenFailure { reason: TurnReason::StoreFailed, detail }).await;
         };
-        let lost = match self.ensure_open(&standing).await {
+        let lost = match self.ensure_open(&context).await {
             Ok(lost) => lost,
             Err(failure) => return self.fail(turn, failure).await,
         };
-        self.ask_program(&standing, planned, lost).await;
+        self.ask_program(&context, planned, lost).await;
     }
 
-    async fn ask_program(&mut self, standing: &Standing, planned: PromptedTurn, lost: bool) {
-        let turn = standing.turn.id;
+    async fn ask_program(&mut self, context: &TurnContext, planned: PromptedTurn, lost: bool) {
+        let turn = context.turn.id;
         let Some(open) = self.open.as_mut() else { return };
         // A program without memory needs the full prompt.
         let tells_all = lost || planned.prompt.kind == PromptKind::Full;
@@ -100,9 +100,9 @@ impl NodeDriver {
             kind,
             text,
             inputs: planned.inputs,
-            attempt: standing.turn.attempt,
-            rights: standing.turn.effective,
-            global_mode: standing.run.global_mode,
+            attempt: context.turn.attempt,
+            rights: context.turn.effective,
+            global_mode: context.run.global_mode,
         };
         let session_id = open.session_id.take();
         let caps = Box::new(open.caps);
@@ -110,11 +110,11 @@ impl NodeDriver {
             let detail = "the program does not read".to_owned();
             return self.fail(turn, OpenFailure { reason: TurnReason::Exited, detail }).await;
         }
-        open.heard.again();
+        open.activity.touch();
         if let Some(drive) = self.turn.as_mut() {
             drive.sent = true;
             drive.pulse.begin();
-            drive.heard = Instant::now();
+            drive.last_activity = Instant::now();
         }
         self.report(Ask::ReportSent { turn }).await;
         self.report(Ask::ReportCaps { node: self.node, caps }).await;
@@ -135,8 +135,8 @@ impl NodeDriver {
     }
 
     /// Opens a session unless one is open; returns whether an earlier one could not be resumed.
-    async fn ensure_open(&mut self, standing: &Standing) -> Result<bool, OpenFailure> {
-        let node = &standing.node;
+    async fn ensure_open(&mut self, context: &TurnContext) -> Result<bool, OpenFailure> {
+        let node = &context.node;
         let profile = self.shared.settings.profile(node.provider, &node.provider_profile);
         let Some(profile) = profile.cloned() else {
             let detail = format!(
@@ -156,7 +156,7 @@ impl NodeDriver {
         }
         let runtime_tools = profile.tools == ToolExecution::Runtime;
         let (confinement, containment) = self.shared.confine(node);
-        let opening = SessionOpening { confinement, ..self.opening(standing, runtime_tools) };
+        let opening = SessionOpening { confinement, ..self.opening(context, runtime_tools) };
         let resumes = opening.order.resume.is_some();
         let opened = provider::adapter(node.provider, &profile).open(opening).await?;
         let Opened { lost, process, .. } = &opened;
@@ -178,15 +178,15 @@ impl NodeDriver {
         Some((settings.hook.clone()?, hook::sockets(&settings.home)))
     }
 
-    fn opening(&self, standing: &Standing, runtime_tools: bool) -> SessionOpening {
-        let Standing { run, node, turn } = standing;
+    fn opening(&self, context: &TurnContext, runtime_tools: bool) -> SessionOpening {
+        let TurnContext { run, node, turn } = context;
         let family = Family {
             mark: self.shared.mark.clone(),
             run: Some(run.id),
             node: Some(node.id),
             tool: None,
         };
-        let env = self.variables(standing, &family);
+        let env = self.variables(context, &family);
         let mcp = self.shared.settings.mcp.as_ref();
         let known = node.session.resume && node.session.session_id != SESSION_PENDING;
         SessionOpening {
@@ -215,8 +215,8 @@ impl NodeDriver {
 
     /// Variables that bind a process to its node. Programs that pass nothing on to the servers that
     /// they start get them a second time for Muster's own.
-    fn variables(&self, standing: &Standing, family: &Family) -> BTreeMap<String, String> {
-        let Standing { run, node, .. } = standing;
+    fn variables(&self, context: &TurnContext, family: &Family) -> BTreeMap<String, String> {
+        let TurnContext { run, node, .. } = context;
         let mut variables = vec![
             (NODE_TOKEN, self.shared.tokens.issue(run.id, node.id)),
             (SESSION, node.muster_session_id.to_string()),

@@ -45,9 +45,9 @@ impl RunFinished {
             "cost": run.usage.cost_usd,
         });
         let steps = run.usage.turns;
-        let told =
+        let body =
             json!({"completed": completed, "reason": reason, "steps": steps, "usage": usage});
-        told.as_object().cloned().map(Self)
+        body.as_object().cloned().map(Self)
     }
 
     /// Records it, with the number of events that the session has by now.

@@ -30,7 +30,7 @@ use muster_core::run::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-pub(super) use self::translator::{Translator, TranslatorAction, TranslatorPrompt, tell};
+pub(super) use self::translator::{Translator, TranslatorAction, TranslatorPrompt, emit};
 use self::{
     failing::Remains,
     fresh::fresh_uuid,
@@ -39,7 +39,7 @@ use self::{
     talk::{Established, Talk, Talking},
 };
 use super::{
-    Heard, OpenFailure, Opened, Pending, Probe, ProviderAdapter, ProviderConversation as _,
+    Activity, OpenFailure, Opened, Pending, Probe, ProviderAdapter, ProviderConversation as _,
     SIGNALS_MAX, SessionOpening,
     custom::{self, LINES_MAX, ProcessWatch},
 };
@@ -189,14 +189,14 @@ impl AgentAdapter {
         let (orders, ordered) = mpsc::channel(LINES_MAX);
         let (close, closing) = oneshot::channel();
         let (opened, opens) = oneshot::channel();
-        let heard = Heard::now();
+        let activity = Activity::now();
         let stderr = Tail::default();
         let strays = Tail::default();
         let talk = Talk {
             translator: (self.dialect.translator)(setting),
             lines: Some(lines),
             signals: signals.clone(),
-            heard: heard.clone(),
+            activity: activity.clone(),
             opened: Some(opened),
             gate: LineLimiter::default(),
             strays: strays.clone(),
@@ -206,13 +206,13 @@ impl AgentAdapter {
             hooking,
         };
         let reading = tokio::spawn(talk.until_the_end(ends.stdout, ordered));
-        let drain = custom::drain(ends.stderr, stderr.clone(), heard.clone(), signals.clone());
+        let drain = custom::drain(ends.stderr, stderr.clone(), activity.clone(), signals.clone());
         let draining = tokio::spawn(drain);
         tokio::spawn(custom::write(ends.stdin, queue));
         let watch = ProcessWatch { running, reading, draining, signals };
         let watching = tokio::spawn(watch.until(closing));
         let session = Box::new(Talking { orders: Some(orders), close: Some(close), watching });
-        match self.established(opens, &heard).await {
+        match self.established(opens, &activity).await {
             Ok(Established { session_id, lost, caps, .. }) => {
                 if let (Some(id), true) = (&session_id, is_new || lost) {
                     resume_delay::note(id);
@@ -220,7 +220,7 @@ impl AgentAdapter {
                 Ok(Opened {
                     session,
                     signals: heard_signals,
-                    heard,
+                    activity,
                     stderr,
                     caps,
                     session_id,
@@ -242,7 +242,7 @@ impl AgentAdapter {
     async fn established(
         &self,
         opens: oneshot::Receiver<Result<Established, OpenFailure>>,
-        heard: &Heard,
+        activity: &Activity,
     ) -> Result<Established, NotOpened> {
         let limit = Duration::from_secs(self.profile.start_timeout_seconds.into());
         let reason = TurnReason::HandshakeFailed;
@@ -257,8 +257,8 @@ impl AgentAdapter {
                 return Err(NotOpened { failure: OpenFailure { reason, detail }, ended: false });
             }
         };
-        if established.retells {
-            quiet(heard).await;
+        if established.replays {
+            quiet(activity).await;
         }
         Ok(established)
     }
@@ -320,9 +320,9 @@ fn setting(opening: &SessionOpening) -> AgentLaunch {
 }
 
 /// Waits until a program is silent for a while.
-async fn quiet(heard: &Heard) {
+async fn quiet(activity: &Activity) {
     let settled = async {
-        while let Some(rest) = QUIET.checked_sub(heard.last().elapsed()) {
+        while let Some(rest) = QUIET.checked_sub(activity.last().elapsed()) {
             tokio::time::sleep(rest.max(Duration::from_millis(1))).await;
         }
     };

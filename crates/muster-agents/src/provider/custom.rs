@@ -23,7 +23,7 @@ use self::{
     },
 };
 use super::{
-    Answered, Heard, NO_CAPS, OpenFailure, Opened, Pending, Probe, ProviderAdapter,
+    Activity, Answered, NO_CAPS, OpenFailure, Opened, Pending, Probe, ProviderAdapter,
     ProviderConversation, SIGNALS_MAX, SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
 };
 use crate::{
@@ -74,17 +74,17 @@ impl Custom {
         let (lines, queue) = mpsc::channel(LINES_MAX);
         let (close, closing) = oneshot::channel();
         let (introduced, introduction) = oneshot::channel();
-        let heard = Heard::now();
+        let activity = Activity::now();
         let stderr = Tail::default();
         let reader = ProgramReader {
             signals: signals.clone(),
-            heard: heard.clone(),
+            activity: activity.clone(),
             introduced: Some(introduced),
             gate: LineLimiter::default(),
         };
         let reading = tokio::spawn(reader.read(ends.stdout));
         let draining =
-            tokio::spawn(drain(ends.stderr, stderr.clone(), heard.clone(), signals.clone()));
+            tokio::spawn(drain(ends.stderr, stderr.clone(), activity.clone(), signals.clone()));
         tokio::spawn(write(ends.stdin, queue));
         let watch = ProcessWatch { running, reading, draining, signals };
         let watching = tokio::spawn(watch.until(closing));
@@ -98,7 +98,7 @@ impl Custom {
         Ok(Opened {
             session: Box::new(session),
             signals: heard_signals,
-            heard,
+            activity,
             stderr,
             caps: NO_CAPS,
             session_id: None,
@@ -357,9 +357,9 @@ impl ProviderConversation for Lines {
     fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {
         let closing = Closing { grace, lines: self.lines.take() };
         Box::pin(async move {
-            let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
+            let requested = self.close.take().is_some_and(|close| close.send(closing).is_ok());
             if let Err(error) = self.watching.await {
-                tracing::warn!(%error, told, "could not wait for the program to end");
+                tracing::warn!(%error, requested, "could not wait for the program to end");
             }
         })
     }

@@ -101,7 +101,7 @@ impl Count {
     }
 
     /// The number, if it is one.
-    pub(crate) fn told(self) -> Option<u64> {
+    pub(crate) fn value(self) -> Option<u64> {
         self.0
     }
 
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_as_far_as_they_are_numbers() {
-        let count = |value| Count::of(&value).told();
+        let count = |value| Count::of(&value).value();
         assert_eq!((count(json!(7)), count(json!(1.5))), (Some(7), Some(1)));
         assert_eq!(count(json!(1e300)), Some(u64::MAX));
         for odd in [json!(null), json!(-1), json!("7"), json!([])] {

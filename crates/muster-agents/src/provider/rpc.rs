@@ -13,7 +13,7 @@ use crate::provider::reading::{Count, lenient};
 const NOT_SERVED: i64 = -32_601;
 
 /// A line of the other side.
-enum Heard {
+enum RpcMessage {
     /// It asks; the id is for the answer.
     Request {
         id: Value,
@@ -77,33 +77,33 @@ struct Line {
 /// What a translator does with the lines of such a program.
 pub(super) trait Peer {
     /// The program responds to one of our requests.
-    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction>;
+    fn on_response(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction>;
     /// It asks; the id is for the answer.
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction>;
+    fn on_request(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction>;
     /// The program sends a notification.
-    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction>;
+    fn on_notification(&mut self, method: &str, params: Value) -> Vec<TranslatorAction>;
 }
 
 /// Takes a line for what it is.
-pub(super) fn hear(peer: &mut impl Peer, line: &str) -> Vec<TranslatorAction> {
+pub(super) fn dispatch(peer: &mut impl Peer, line: &str) -> Vec<TranslatorAction> {
     match read(line) {
-        Some(Heard::Answer { id, outcome }) => peer.answered(id, outcome),
-        Some(Heard::Request { id, method, params }) => peer.asked(&id, &method, params),
-        Some(Heard::Notice { method, params }) => peer.noticed(&method, params),
+        Some(RpcMessage::Answer { id, outcome }) => peer.on_response(id, outcome),
+        Some(RpcMessage::Request { id, method, params }) => peer.on_request(&id, &method, params),
+        Some(RpcMessage::Notice { method, params }) => peer.on_notification(&method, params),
         None => vec![TranslatorAction::Unknown],
     }
 }
 
 /// Reads a line; nothing when it is none of these.
-fn read(line: &str) -> Option<Heard> {
+fn read(line: &str) -> Option<RpcMessage> {
     let Line { id, method, params, result, error } = serde_json::from_str(line).ok()?;
     match (id, method) {
-        (Some(id), Some(method)) => Some(Heard::Request { id, method, params }),
-        (None, Some(method)) => Some(Heard::Notice { method, params }),
+        (Some(id), Some(method)) => Some(RpcMessage::Request { id, method, params }),
+        (None, Some(method)) => Some(RpcMessage::Notice { method, params }),
         (Some(id), None) => {
             let fault = error.map(RpcError::of);
             let outcome = fault.map_or_else(|| Ok(result.unwrap_or_default()), Err);
-            Some(Heard::Answer { id: Count::of(&id).told()?, outcome })
+            Some(RpcMessage::Answer { id: Count::of(&id).value()?, outcome })
         }
         (None, None) => None,
     }
@@ -169,7 +169,7 @@ impl<K> Caller<K> {
         written(&Request { jsonrpc: self.jsonrpc, id, method, params })
     }
 
-    pub(super) fn tell<T: Serialize>(&self, method: &str, params: Option<&T>) -> String {
+    pub(super) fn notify<T: Serialize>(&self, method: &str, params: Option<&T>) -> String {
         written(&Request { jsonrpc: self.jsonrpc, id: None, method, params })
     }
 
@@ -198,20 +198,20 @@ fn written<T: Serialize>(line: &T) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Caller, Heard, read};
+    use super::{Caller, RpcMessage, read};
 
     #[test]
     fn requests_notices_and_answers_are_told_apart() {
-        let heard = read(r#"{"id":0,"method":"m","params":{"a":1}}"#);
-        assert!(matches!(heard, Some(Heard::Request { method, .. }) if method == "m"));
-        assert!(matches!(read(r#"{"method":"m"}"#), Some(Heard::Notice { .. })));
+        let message = read(r#"{"id":0,"method":"m","params":{"a":1}}"#);
+        assert!(matches!(message, Some(RpcMessage::Request { method, .. }) if method == "m"));
+        assert!(matches!(read(r#"{"method":"m"}"#), Some(RpcMessage::Notice { .. })));
         let answer = read(r#"{"id":3,"error":{"code":-1,"message":"no","data":{"details":"x"}}}"#);
-        let Some(Heard::Answer { id: 3, outcome: Err(fault) }) = answer else { panic!() };
+        let Some(RpcMessage::Answer { id: 3, outcome: Err(fault) }) = answer else { panic!() };
         assert_eq!((fault.code, fault.words().as_str()), (-1, "no: x"));
-        assert!(matches!(read(r#"{"id":3,"result":null}"#), Some(Heard::Answer { .. })));
+        assert!(matches!(read(r#"{"id":3,"result":null}"#), Some(RpcMessage::Answer { .. })));
         for odd in [r#""no""#, r#"{"code":"E","message":"no"}"#, r#"{"code":1.5,"message":"no"}"#] {
             let answer = read(&format!(r#"{{"id":3.0,"error":{odd}}}"#));
-            let Some(Heard::Answer { id: 3, outcome: Err(fault) }) = answer else {
+            let Some(RpcMessage::Answer { id: 3, outcome: Err(fault) }) = answer else {
                 panic!("{odd}")
             };
             assert_eq!((fault.code, fault.words().as_str()), (0, "no"));
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#);
         assert_eq!((caller.answered(1), caller.answered(1)), (Some("kind"), None));
         let bare: Caller<()> = Caller::bare();
-        assert_eq!(bare.tell::<()>("n", None), r#"{"method":"n"}"#);
+        assert_eq!(bare.notify::<()>("n", None), r#"{"method":"n"}"#);
         let declined = r#"{"id":"x","error":{"code":-32601,"message":"this is not offered"}}"#;
         assert_eq!(bare.decline(&json!("x")), declined);
     }

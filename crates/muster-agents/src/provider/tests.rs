@@ -73,9 +73,9 @@ struct Story {
 }
 
 impl Story {
-    fn tell(&mut self, moves: Vec<TranslatorAction>) {
+    fn add_actions(&mut self, moves: Vec<TranslatorAction>) {
         for one in moves {
-            if let TranslatorAction::Tell(ProviderEvent::Delta { text }) = &one {
+            if let TranslatorAction::Emit(ProviderEvent::Delta { text }) = &one {
                 self.saying.push_str(text);
             } else {
                 self.add(&line(&one));
@@ -98,10 +98,10 @@ impl Story {
 
 fn line(one: &TranslatorAction) -> String {
     match one {
-        TranslatorAction::Say(line) => format!("-> {line}"),
-        TranslatorAction::Tell(event) => told(event),
-        TranslatorAction::Open { session_id, lost, retells } => {
-            format!("open session={session_id:?} lost={lost} retells={retells}")
+        TranslatorAction::Send(line) => format!("-> {line}"),
+        TranslatorAction::Emit(event) => rendered(event),
+        TranslatorAction::Open { session_id, lost, replays } => {
+            format!("open session={session_id:?} lost={lost} retells={replays}")
         }
         TranslatorAction::Refuse { reason, detail } => {
             format!("refused {} {detail}", reason.name())
@@ -113,7 +113,7 @@ fn line(one: &TranslatorAction) -> String {
     }
 }
 
-fn told(event: &ProviderEvent) -> String {
+fn rendered(event: &ProviderEvent) -> String {
     let json = |value: &dyn erased::Json| value.json();
     match event {
         ProviderEvent::SessionStarted { session_id } => format!("session {session_id}"),
@@ -178,15 +178,15 @@ mod erased {
 
 /// All that a translator reports in a list of moves.
 fn events(moves: Vec<TranslatorAction>) -> Vec<ProviderEvent> {
-    let event = |one| if let TranslatorAction::Tell(event) = one { Some(event) } else { None };
+    let event = |one| if let TranslatorAction::Emit(event) = one { Some(event) } else { None };
     moves.into_iter().filter_map(event).collect()
 }
 
 /// All messages in a list of actions.
-fn said(moves: &[TranslatorAction]) -> Vec<Value> {
+fn lines(moves: &[TranslatorAction]) -> Vec<Value> {
     let line = |one: &TranslatorAction| match one {
-        TranslatorAction::Say(line) => Some(serde_json::from_str(line).unwrap()),
-        TranslatorAction::Tell(_)
+        TranslatorAction::Send(line) => Some(serde_json::from_str(line).unwrap()),
+        TranslatorAction::Emit(_)
         | TranslatorAction::Open { .. }
         | TranslatorAction::Refuse { .. }
         | TranslatorAction::Stray(_)
@@ -202,7 +202,7 @@ fn tolerates_garbage(translator: &mut dyn Translator) {
     let garbage = ["", "{", "[]", "7", "null", "\"text\"", "{\"type\":1}", "{\"method\":{}}"];
     let mut counted = 0;
     for line in garbage {
-        let moves = translator.hear(line);
+        let moves = translator.receive(line);
         assert!(moves.is_empty() || moves == [TranslatorAction::Unknown], "{line}: {moves:?}");
         counted += moves.len();
     }

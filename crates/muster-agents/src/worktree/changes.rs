@@ -36,7 +36,7 @@ impl ChangedFile {
 /// What changes from one tree to another.
 pub(super) fn between(git: &Git, before: &str, after: &str) -> Result<Vec<ChangedFile>, String> {
     let words = ["diff-tree", "-r", "--raw", "--no-renames", "-z", before, after];
-    let told = git.names(&words)?;
+    let names = git.names(&words)?;
     let change = |pair: &[String]| {
         let [modes, file] = pair else { return None };
         let mut modes = modes.trim_start_matches(':').split(' ');
@@ -44,7 +44,7 @@ pub(super) fn between(git: &Git, before: &str, after: &str) -> Result<Vec<Change
         let after = modes.next()?.to_owned();
         Some(ChangedFile { file: file.clone(), before, after })
     };
-    let changes: Option<Vec<ChangedFile>> = told.chunks(2).map(change).collect();
+    let changes: Option<Vec<ChangedFile>> = names.chunks(2).map(change).collect();
     changes.ok_or_else(|| "what changes cannot be read".to_owned())
 }
 

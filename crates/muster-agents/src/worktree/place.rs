@@ -73,7 +73,7 @@ impl Placing {
 }
 
 /// Where a node is, and where it should be.
-struct Standing {
+struct Placement {
     run: RunId,
     node: NodeId,
     /// The storage folder.
@@ -105,10 +105,10 @@ pub(crate) async fn settle(
 ) -> Result<(), Unplaced> {
     let _alone = shared.placing.alone(node).await;
     let home = shared.settings.home.clone();
-    let standing = move |docs: &Documents<Room>| {
+    let placement = move |docs: &Documents<Room>| {
         let record = lookup::run(docs)?;
         let found = lookup::find_node(docs, node)?;
-        Ok(found.map(|found| Standing {
+        Ok(found.map(|found| Placement {
             run,
             node,
             home: home.clone(),
@@ -118,17 +118,17 @@ pub(crate) async fn settle(
         }))
     };
     let untold = |error| Unplaced::Untold(format!("{error:?}"));
-    let Some(standing) = shared.view(run, standing).await.map_err(untold)? else { return Ok(()) };
-    let settled = tokio::task::spawn_blocking(move || standing.settle()).await;
+    let Some(placement) = shared.view(run, placement).await.map_err(untold)? else { return Ok(()) };
+    let settled = tokio::task::spawn_blocking(move || placement.settle()).await;
     let Some(workdir) = settled.map_err(|error| Unplaced::Refused(error.to_string()))?? else {
         return Ok(());
     };
     let workdir = workdir.to_string_lossy().trim_end_matches('/').to_owned();
-    shared.tell(run, Ask::PlaceNode { node, workdir }).await.map_err(untold)?;
+    shared.submit(run, Ask::PlaceNode { node, workdir }).await.map_err(untold)?;
     Ok(())
 }
 
-impl Standing {
+impl Placement {
     /// Returns where the node works from now on, if that has changed.
     fn settle(&self) -> Result<Option<PathBuf>, Unplaced> {
         let is_placed = self.workdir != self.cwd;
@@ -165,17 +165,17 @@ impl Standing {
 
 /// The repository that a directory is in, and which part of it the directory is.
 fn repository(cwd: &Path) -> Result<(Git, String), Unplaced> {
-    let told = cwd.display().to_string();
+    let shown = cwd.display().to_string();
     if !cwd.is_dir() {
-        return Err(Unplaced::NoDirectory(told));
+        return Err(Unplaced::NoDirectory(shown));
     }
     let git = Git::at(cwd);
     let prefix = git.run(&["rev-parse", "--show-prefix"], None).map_err(Unplaced::NoGit)?;
     if prefix.code != Some(0) {
-        return Err(Unplaced::NoRepository { cwd: told, complaint: prefix.complaint });
+        return Err(Unplaced::NoRepository { cwd: shown, complaint: prefix.complaint });
     }
     if !git.has("HEAD")? {
-        return Err(Unplaced::NoCommit(told));
+        return Err(Unplaced::NoCommit(shown));
     }
     Ok((git, prefix.output.trim_end_matches('\n').to_owned()))
 }

@@ -48,12 +48,13 @@ impl AcpTurnEnd {
     pub(super) fn used(&self, cost_usd: Option<f64>) -> Option<TokenUsage> {
         let quota = self.meta.quota.as_ref().map(|quota| &quota.token_count);
         let quota = quota.map(|count| (count.input_tokens, count.output_tokens, Count::default()));
-        let told = self.usage.as_ref().map(|u| (u.input_tokens, u.output_tokens, u.total_tokens));
-        let (read, written, total) = told.or(quota)?;
+        let reported =
+            self.usage.as_ref().map(|u| (u.input_tokens, u.output_tokens, u.total_tokens));
+        let (read, written, total) = reported.or(quota)?;
         Some(TokenUsage {
             prompt_tokens: read.number(),
             completion_tokens: written.number(),
-            total_tokens: total.told().unwrap_or((read + written).number()),
+            total_tokens: total.value().unwrap_or((read + written).number()),
             cost_usd,
         })
     }

@@ -50,7 +50,7 @@ impl Redo {
     }
 
     /// The call that this one replaces, or itself.
-    pub(super) fn told_as<'a>(&'a self, id: &'a str) -> &'a str {
+    pub(super) fn replaced_call<'a>(&'a self, id: &'a str) -> &'a str {
         self.stands_for.get(id).map_or(id, String::as_str)
     }
 
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(redo.question(), None);
         assert!(!redo.takes(&call("3", &json!({"command": "rm"}))));
         assert!(redo.takes(&call("4", &json!({"command": "ls", "cwd": "/project"}))));
-        assert_eq!((redo.told_as("4"), redo.told_as("3")), ("1", "3"));
+        assert_eq!((redo.replaced_call("4"), redo.replaced_call("3")), ("1", "3"));
         assert!(redo.drops("1") && !redo.drops("4"));
         assert!(redo.left().is_empty());
     }

@@ -24,9 +24,8 @@ use super::{
 use crate::provider::{
     NO_CAPS,
     agent::{
-        AgentLaunch, Translator, TranslatorAction, TranslatorPrompt,
+        AgentLaunch, Translator, TranslatorAction, TranslatorPrompt, emit,
         prose::{self, TurnText},
-        tell,
         tracker::{CallEnd, CallQuestion, Tracker},
     },
     rpc::{self, Caller, Peer, RpcError},
@@ -39,7 +38,7 @@ const REDONE: &str = "changed arguments are asked for in another call";
 
 /// Our requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum OwnRequest {
     Initialize,
     NewSession,
     ResumeSession,
@@ -52,10 +51,10 @@ enum Asked {
 /// The translator.
 pub(super) struct Acp {
     setting: AgentLaunch,
-    caller: Caller<Asked>,
+    caller: Caller<OwnRequest>,
     session: String,
     lost: bool,
-    retells: bool,
+    replays: bool,
     /// Modes that the agent has, and how they are switched.
     modes: (Vec<String>, ModeSwitch),
     /// The mode that it is in, as far as we have chosen it.
@@ -83,7 +82,7 @@ impl Acp {
             caller: Caller::versioned(),
             session: String::new(),
             lost: false,
-            retells: false,
+            replays: false,
             modes: (Vec::new(), ModeSwitch::Modes),
             mode: None,
             read_only: false,
@@ -102,11 +101,11 @@ impl Acp {
 
     fn prompt(&mut self, text: &str) -> TranslatorAction {
         let prompt = OnSession { prompt: Some([AcpText { text }]), ..OnSession::of(&self.session) };
-        TranslatorAction::Say(self.caller.ask(Asked::Prompt, "session/prompt", &prompt))
+        TranslatorAction::Send(self.caller.ask(OwnRequest::Prompt, "session/prompt", &prompt))
     }
 
     fn updated(&mut self, update: AcpUpdate) -> Vec<TranslatorAction> {
-        let told = match update {
+        let emitted = match update {
             AcpUpdate::Said { content } => self.prose.piece(&content.text),
             AcpUpdate::Thought { content } => {
                 Some(ProviderEvent::ThoughtDelta { text: content.text })
@@ -124,7 +123,7 @@ impl Acp {
             AcpUpdate::Besides {} => None,
             AcpUpdate::Unknown => return vec![TranslatorAction::Unknown],
         };
-        told.map(TranslatorAction::Tell).into_iter().collect()
+        emitted.map(TranslatorAction::Emit).into_iter().collect()
     }
 
     fn called(&mut self, update: &ToolUpdate) -> Vec<TranslatorAction> {
@@ -140,7 +139,7 @@ impl Acp {
         }
         let tool = self.known.tool(id);
         let takes = self.redo.takes(&tool);
-        let told_as = self.redo.told_as(id).to_owned();
+        let reported_as = self.redo.replaced_call(id).to_owned();
         let mut events = Vec::new();
         if !takes && !self.calls.knows(id) {
             events.extend(todo_list(&tool));
@@ -154,22 +153,22 @@ impl Acp {
                 let words = if self.interrupted { "interrupted" } else { output.as_str() };
                 let error = (!ok).then(|| prose::fault(words));
                 let ended = CallEnd { result: prose::outcome(ok, &output), error, ran: true };
-                events.extend(self.calls.completed(&told_as, ended));
+                events.extend(self.calls.completed(&reported_as, ended));
             }
             // Some report this before they ask; with output there is no doubt.
             _ if self.setting.gate == PermissionsMode::Skip
                 || !self.known.output(id).is_empty() =>
             {
-                events.extend(self.calls.started(&told_as));
+                events.extend(self.calls.started(&reported_as));
             }
             _ => {}
         }
-        tell(events)
+        emit(events)
     }
 
     /// Answers a question with the matching option.
     fn choose(&self, id: &Value, options: &[AnswerOption], verdict: Verdict) -> TranslatorAction {
-        TranslatorAction::Say(self.caller.reply(id, &AcpPermissionResponse::of(options, verdict)))
+        TranslatorAction::Send(self.caller.reply(id, &AcpPermissionResponse::of(options, verdict)))
     }
 
     fn stopped(&mut self, ending: &AcpTurnEnd) -> Vec<TranslatorAction> {
@@ -177,7 +176,7 @@ impl Acp {
         let spent = self.cost.map(|cost| (cost - self.cost_before).max(0.0));
         if let Some(usage) = ending.used(spent) {
             self.cost_before = self.cost.unwrap_or(self.cost_before);
-            moves.push(TranslatorAction::Tell(ProviderEvent::Usage { model: None, usage }));
+            moves.push(TranslatorAction::Emit(ProviderEvent::Usage { model: None, usage }));
         }
         let cancelled = self.interrupted || ending.stop_reason == "cancelled";
         if !cancelled && let Some(text) = self.redo.question() {
@@ -201,46 +200,46 @@ impl Acp {
         for id in self.redo.left() {
             let error = Some(prose::fault("the agent did not make the changed call"));
             let ended = CallEnd { result: prose::outcome(false, ""), error, ran: false };
-            moves.extend(tell(self.calls.completed(&id, ended)));
+            moves.extend(emit(self.calls.completed(&id, ended)));
         }
         self.in_turn = false;
         self.interrupted = false;
         self.questions.clear();
-        moves.extend(tell(self.calls.end()));
-        moves.push(TranslatorAction::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves.extend(emit(self.calls.end()));
+        moves.push(TranslatorAction::Emit(ProviderEvent::TurnEnded(outcome)));
         moves
     }
 }
 
 impl Peer for Acp {
-    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction> {
+    fn on_response(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction> {
         match (self.caller.answered(id), outcome) {
-            (Some(Asked::Initialize), Ok(result)) => vec![self.introduced(result)],
-            (Some(asked @ (Asked::NewSession | Asked::ResumeSession)), Ok(result)) => {
-                self.opened(asked, result)
+            (Some(OwnRequest::Initialize), Ok(result)) => vec![self.introduced(result)],
+            (Some(request @ (OwnRequest::NewSession | OwnRequest::ResumeSession)), Ok(result)) => {
+                self.opened(request, result)
             }
-            (Some(Asked::LoadSession), Ok(result)) => {
-                self.retells = true;
-                self.opened(Asked::LoadSession, result)
+            (Some(OwnRequest::LoadSession), Ok(result)) => {
+                self.replays = true;
+                self.opened(OwnRequest::LoadSession, result)
             }
-            (Some(Asked::ResumeSession | Asked::LoadSession), Err(fault)) => {
+            (Some(OwnRequest::ResumeSession | OwnRequest::LoadSession), Err(fault)) => {
                 self.lost = true;
-                let told = TranslatorAction::Stray(format!("cannot resume: {}", fault.words()));
-                vec![told, self.open_session(Asked::NewSession, None)]
+                let note = TranslatorAction::Stray(format!("cannot resume: {}", fault.words()));
+                vec![note, self.open_session(OwnRequest::NewSession, None)]
             }
-            (Some(Asked::Initialize | Asked::NewSession), Err(fault)) => {
+            (Some(OwnRequest::Initialize | OwnRequest::NewSession), Err(fault)) => {
                 let reason = prose::while_opening(reason(&fault));
                 vec![TranslatorAction::Refuse { reason, detail: fault.words() }]
             }
-            (Some(Asked::Mode), outcome) => self.switched(outcome.err()),
-            (Some(Asked::Model), outcome) => self.model_chosen(outcome.err()),
-            (Some(Asked::Prompt), Ok(result)) => {
+            (Some(OwnRequest::Mode), outcome) => self.switched(outcome.err()),
+            (Some(OwnRequest::Model), outcome) => self.model_chosen(outcome.err()),
+            (Some(OwnRequest::Prompt), Ok(result)) => {
                 self.stopped(&rpc::shaped::<AcpTurnEnd>(result).unwrap_or_default())
             }
-            (Some(Asked::Prompt), Err(_)) if self.interrupted => {
+            (Some(OwnRequest::Prompt), Err(_)) if self.interrupted => {
                 self.ended(ProviderOutcome::Interrupted)
             }
-            (Some(Asked::Prompt), Err(fault)) => {
+            (Some(OwnRequest::Prompt), Err(fault)) => {
                 let reason = reason(&fault);
                 let detail = Some(fault.words());
                 self.ended(ProviderOutcome::Failed { reason, detail })
@@ -249,10 +248,10 @@ impl Peer for Acp {
         }
     }
 
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction> {
+    fn on_request(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction> {
         let question = rpc::shaped::<AcpQuestion>(params);
         let (true, Some(question)) = (method == "session/request_permission", question) else {
-            return vec![TranslatorAction::Say(self.caller.decline(id))];
+            return vec![TranslatorAction::Send(self.caller.decline(id))];
         };
         let call = question.tool_call.tool_call_id.clone();
         self.known.learn(&question.tool_call, true);
@@ -263,19 +262,19 @@ impl Peer for Acp {
         }
         if self.read_only && self.setting.gate == PermissionsMode::Skip {
             let mut moves = vec![self.choose(id, &question.options, Verdict::Denied)];
-            moves.extend(tell(self.calls.proposed(tool)));
+            moves.extend(emit(self.calls.proposed(tool)));
             let error = Some(prose::fault("nothing may be changed in this turn"));
             let ended = CallEnd { result: prose::outcome(false, ""), error, ran: false };
-            moves.extend(tell(self.calls.completed(&call, ended)));
+            moves.extend(emit(self.calls.completed(&call, ended)));
             return moves;
         }
         self.questions.insert(id.to_string(), (id.clone(), call, question.options));
         let question = id.to_string();
         let context = Some(REDONE.to_owned());
-        tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
+        emit(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
     }
 
-    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
+    fn on_notification(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
         match method {
             // Updates outside of a turn repeat earlier ones.
             "session/update" if !self.in_turn => Vec::new(),
@@ -292,12 +291,12 @@ impl Peer for Acp {
 
 impl Translator for Acp {
     fn begin(&mut self) -> Vec<TranslatorAction> {
-        let line = self.caller.ask(Asked::Initialize, "initialize", &AcpInitialize::muster());
-        vec![TranslatorAction::Say(line)]
+        let line = self.caller.ask(OwnRequest::Initialize, "initialize", &AcpInitialize::muster());
+        vec![TranslatorAction::Send(line)]
     }
 
-    fn hear(&mut self, line: &str) -> Vec<TranslatorAction> {
-        rpc::hear(self, line)
+    fn receive(&mut self, line: &str) -> Vec<TranslatorAction> {
+        rpc::dispatch(self, line)
     }
 
     fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction> {
@@ -323,7 +322,7 @@ impl Translator for Acp {
         if let (Verdict::Modified, Some(args)) = (resolution.status, &resolution.modified_args) {
             self.redo.want(&self.known.tool(&call), args.clone());
         }
-        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+        moves.extend(emit(self.calls.decided(question, resolution).unwrap_or_default()));
         moves
     }
 
@@ -333,9 +332,10 @@ impl Translator for Acp {
             return self.ended(ProviderOutcome::Interrupted);
         }
         let on = OnSession::of(&self.session);
-        let mut moves = vec![TranslatorAction::Say(self.caller.tell("session/cancel", Some(&on)))];
+        let mut moves =
+            vec![TranslatorAction::Send(self.caller.notify("session/cancel", Some(&on)))];
         for (id, _, _) in std::mem::take(&mut self.questions).into_values() {
-            moves.push(TranslatorAction::Say(
+            moves.push(TranslatorAction::Send(
                 self.caller.reply(&id, &AcpPermissionResponse { outcome: AcpOutcome::Cancelled }),
             ));
         }

@@ -31,7 +31,7 @@ pub(super) struct Remains<'a> {
 
 /// How a silent program ends.
 pub(super) async fn ending(signals: &mut mpsc::Receiver<Signal>) -> Option<String> {
-    let heard = async {
+    let activity = async {
         while let Some(signal) = signals.recv().await {
             if let Signal::Gone { detail, .. } = signal {
                 return Some(detail);
@@ -39,7 +39,7 @@ pub(super) async fn ending(signals: &mut mpsc::Receiver<Signal>) -> Option<Strin
         }
         None
     };
-    tokio::time::timeout(END_MAX, heard).await.ok().flatten()
+    tokio::time::timeout(END_MAX, activity).await.ok().flatten()
 }
 
 /// The failure with everything that explains it.
@@ -52,8 +52,8 @@ pub(super) fn explained(
     if let Some(ending) = &remains.ending {
         detail.push_str(&format!(" ({ending})"));
     }
-    let said = [last_lines(&remains.strays.text()), first_part(&remains.stderr.text())];
-    for text in said.iter().filter(|text| !text.is_empty()) {
+    let output = [last_lines(&remains.strays.text()), first_part(&remains.stderr.text())];
+    for text in output.iter().filter(|text| !text.is_empty()) {
         detail.push_str(&format!("\n{text}"));
     }
     let advice = dialect.advice.iter().find(|(words, _)| detail.contains(words));
@@ -82,7 +82,7 @@ mod tests {
     use super::{OpenFailure, Remains, Tail, explained};
     use crate::provider::{claude, codex};
 
-    fn said(text: &str) -> Tail {
+    fn output(text: &str) -> Tail {
         let tail = Tail::default();
         tail.add(text.as_bytes());
         tail
@@ -95,25 +95,32 @@ mod tests {
     #[test]
     fn a_failure_shows_the_end_the_last_lines_and_no_secret() {
         let strays: String = (0..9).map(|line| format!("line {line}\n")).collect();
-        let strays = said(&strays);
-        let stderr = said("key ghp_abcdefghijklmnop0123\n");
+        let strays = output(&strays);
+        let stderr = output("key ghp_abcdefghijklmnop0123\n");
         let ending = Some("exit code 7".to_owned());
         let remains = Remains { strays: &strays, stderr: &stderr, ending };
-        let told = explained(failure(), &remains, &codex::DIALECT);
+        let explained_failure = explained(failure(), &remains, &codex::DIALECT);
         let lines = "line 4\nline 5\nline 6\nline 7\nline 8";
-        assert_eq!(told.detail, format!("it ended (exit code 7)\n{lines}\nkey <redacted>"));
+        assert_eq!(
+            explained_failure.detail,
+            format!("it ended (exit code 7)\n{lines}\nkey <redacted>")
+        );
     }
 
     #[test]
     fn a_failure_of_claude_as_root_says_what_to_do() {
-        let stderr = said(
+        let stderr = output(
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for \
              security reasons\n",
         );
         let remains = Remains { strays: &Tail::default(), stderr: &stderr, ending: None };
-        let told = explained(failure(), &remains, &claude::DIALECT);
-        assert!(told.detail.contains("IS_SANDBOX") && told.detail.contains("gated"), "{told:?}");
-        let told = explained(failure(), &remains, &codex::DIALECT);
-        assert!(!told.detail.contains("IS_SANDBOX"), "{told:?}");
+        let explained_failure = explained(failure(), &remains, &claude::DIALECT);
+        assert!(
+            explained_failure.detail.contains("IS_SANDBOX")
+                && explained_failure.detail.contains("gated"),
+            "{explained_failure:?}"
+        );
+        let explained_failure = explained(failure(), &remains, &codex::DIALECT);
+        assert!(!explained_failure.detail.contains("IS_SANDBOX"), "{explained_failure:?}");
     }
 }

@@ -74,9 +74,9 @@ pub(super) async fn probe(profile: &Profile, dialect: &AgentProtocol) -> Probe {
             return Probe { available: true, caps, ..Probe::absent(detail) };
         }
         answer => {
-            let said = answer.and_then(|answer| complaint(&answer));
-            let said = said.map(|line| format!(": {line}")).unwrap_or_default();
-            let detail = format!("{file} does not tell its version{said}");
+            let output = answer.and_then(|answer| complaint(&answer));
+            let output = output.map(|line| format!(": {line}")).unwrap_or_default();
+            let detail = format!("{file} does not tell its version{output}");
             return Probe { caps, ..Probe::absent(detail) };
         }
     };

@@ -95,11 +95,11 @@ mod tests {
 
     #[test]
     fn failures_have_reasons_that_say_what_to_do() {
-        let told = |words| reason(None, words);
+        let reason_of = |words| reason(None, words);
         assert_eq!(reason(Some(429), ""), TurnReason::RateLimited);
-        assert_eq!(told("Invalid API key · Please run /login"), TurnReason::AuthRequired);
-        assert_eq!(told("Prompt is too long"), TurnReason::ContextOverflow);
-        assert_eq!(told("usageLimitExceeded"), TurnReason::RateLimited);
-        assert_eq!(told("something else"), TurnReason::ProviderError);
+        assert_eq!(reason_of("Invalid API key · Please run /login"), TurnReason::AuthRequired);
+        assert_eq!(reason_of("Prompt is too long"), TurnReason::ContextOverflow);
+        assert_eq!(reason_of("usageLimitExceeded"), TurnReason::RateLimited);
+        assert_eq!(reason_of("something else"), TurnReason::ProviderError);
     }
 }

@@ -27,7 +27,7 @@ use crate::{
         stderr::{LineLimiter, Tail, flood_ended},
     },
     provider::{
-        Answered, Heard, OpenFailure, Pending, ProviderConversation, Signal, TurnQuestion,
+        Activity, Answered, OpenFailure, Pending, ProviderConversation, Signal, TurnQuestion,
         Unreachable, Verdict,
         custom::{Closing, LINES_MAX},
         reading,
@@ -47,7 +47,7 @@ pub(super) struct Established {
     /// Whether the requested session could not be resumed.
     pub(super) lost: bool,
     /// Whether the program may still replay earlier output.
-    pub(super) retells: bool,
+    pub(super) replays: bool,
     /// What it can do.
     pub(super) caps: ProviderCaps,
 }
@@ -65,7 +65,7 @@ pub(super) struct Talk {
     /// Input of the program; dropped to close it.
     pub(super) lines: Option<mpsc::Sender<String>>,
     pub(super) signals: mpsc::Sender<Signal>,
-    pub(super) heard: Heard,
+    pub(super) activity: Activity,
     pub(super) opened: Option<oneshot::Sender<Result<Established, OpenFailure>>>,
     pub(super) gate: LineLimiter,
     /// Output before the session was open that was not understood.
@@ -88,7 +88,7 @@ impl Talk {
         mut orders: mpsc::Receiver<TalkOrder>,
     ) -> Fault {
         let (sender, mut heard_lines) = mpsc::channel(LINES_MAX);
-        let reading = tokio::spawn(read(stdout, sender, self.heard.clone()));
+        let reading = tokio::spawn(read(stdout, sender, self.activity.clone()));
         let moves = self.translator.begin();
         self.perform(moves).await;
         let mut listens = true;
@@ -108,7 +108,7 @@ impl Talk {
                     self.perform(moves).await;
                 }
                 line = heard_lines.recv() => match line {
-                    Some(line) => self.hear(&line).await,
+                    Some(line) => self.receive(&line).await,
                     None => break,
                 },
             }
@@ -133,12 +133,12 @@ impl Talk {
         self.perform(moves).await;
     }
 
-    async fn hear(&mut self, line: &[u8]) {
+    async fn receive(&mut self, line: &[u8]) {
         let text = reading::text(line);
         if text.trim().is_empty() {
             return;
         }
-        let moves = self.translator.hear(&text);
+        let moves = self.translator.receive(&text);
         if moves == [TranslatorAction::Unknown] {
             return self.not_understood(&text).await;
         }
@@ -154,7 +154,7 @@ impl Talk {
     /// Counts a line that means nothing to us, and shows it.
     async fn not_understood(&mut self, line: &str) {
         self.unknown += 1;
-        self.heard.not_understood();
+        self.activity.not_understood();
         if self.opened.is_some() {
             self.strays.add(format!("{line}\n").as_bytes());
         }
@@ -165,17 +165,17 @@ impl Talk {
     async fn perform(&mut self, moves: Vec<TranslatorAction>) {
         for one in moves {
             match one {
-                TranslatorAction::Say(line) => self.say(line).await,
-                TranslatorAction::Tell(event) => self.tell(event).await,
-                TranslatorAction::Open { session_id, lost, retells } => {
+                TranslatorAction::Send(line) => self.say(line).await,
+                TranslatorAction::Emit(event) => self.emit(event).await,
+                TranslatorAction::Open { session_id, lost, replays } => {
                     let caps = self.translator.caps();
-                    self.open(Ok(Established { session_id, lost, retells, caps }));
+                    self.open(Ok(Established { session_id, lost, replays, caps }));
                 }
                 TranslatorAction::Refuse { reason, detail } => {
                     self.open(Err(OpenFailure { reason, detail }))
                 }
                 TranslatorAction::Stray(line) => self.stray(&line).await,
-                TranslatorAction::Unknown => self.heard.not_understood(),
+                TranslatorAction::Unknown => self.activity.not_understood(),
                 TranslatorAction::Limited(at) => self.limited = Some(at),
                 TranslatorAction::Permit { call, answer } => {
                     if let Some(hooking) = &mut self.hooking {
@@ -194,7 +194,7 @@ impl Talk {
         }
     }
 
-    async fn tell(&mut self, event: ProviderEvent) {
+    async fn emit(&mut self, event: ProviderEvent) {
         let turn = self.turn;
         if matches!(event, ProviderEvent::TurnEnded(_)) {
             self.turn = None;
@@ -235,24 +235,24 @@ impl Talk {
     async fn stray(&mut self, line: &str) {
         let Some(suppressed) = self.gate.pass() else { return };
         let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
-        self.tell(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
+        self.emit(ProviderEvent::Log { source: LogSource::Stdout, line, suppressed }).await;
     }
 
     /// Logs how many stray lines were left out, once something else arrives.
     async fn end_flood(&mut self) {
         if let Some(count) = self.gate.left_out() {
-            self.tell(flood_ended(LogSource::Stdout, count)).await;
+            self.emit(flood_ended(LogSource::Stdout, count)).await;
         }
     }
 }
 
 /// Reads lines until the end of the output; returns why nothing more can be read.
-async fn read(stdout: ChildStdout, lines: mpsc::Sender<Vec<u8>>, heard: Heard) -> Fault {
+async fn read(stdout: ChildStdout, lines: mpsc::Sender<Vec<u8>>, activity: Activity) -> Fault {
     let mut source = BufReader::with_capacity(64 * 1024, stdout);
     loop {
         match lines::next(&mut source, LINE_BYTES_MAX).await {
             Ok(OutputLine::Whole(line)) => {
-                heard.again();
+                activity.touch();
                 if lines.send(line).await.is_err() {
                     return None;
                 }
@@ -311,9 +311,9 @@ impl ProviderConversation for Talking {
         self.orders = None;
         Box::pin(async move {
             let closing = Closing { grace, lines: None };
-            let told = self.close.take().is_some_and(|close| close.send(closing).is_ok());
+            let requested = self.close.take().is_some_and(|close| close.send(closing).is_ok());
             if let Err(error) = self.watching.await {
-                tracing::warn!(%error, told, "could not wait for the agent to end");
+                tracing::warn!(%error, requested, "could not wait for the agent to end");
             }
         })
     }

@@ -13,7 +13,7 @@ pub(in crate::provider) trait Translator: Send {
     /// The process runs: the first messages.
     fn begin(&mut self) -> Vec<TranslatorAction>;
     /// The program has written a line.
-    fn hear(&mut self, line: &str) -> Vec<TranslatorAction>;
+    fn receive(&mut self, line: &str) -> Vec<TranslatorAction>;
     /// Sends a prompt.
     fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction>;
     /// A person has decided a question of the program.
@@ -44,9 +44,9 @@ pub(in crate::provider) struct TranslatorPrompt {
 #[derive(Debug, PartialEq)]
 pub(in crate::provider) enum TranslatorAction {
     /// Write a line to the program.
-    Say(String),
+    Send(String),
     /// Report something about the turn.
-    Tell(ProviderEvent),
+    Emit(ProviderEvent),
     /// The session is open.
     Open {
         /// The program's own id of it.
@@ -54,7 +54,7 @@ pub(in crate::provider) enum TranslatorAction {
         /// Whether the requested session could not be resumed.
         lost: bool,
         /// Whether the program may still replay earlier output.
-        retells: bool,
+        replays: bool,
     },
     /// The session cannot be opened.
     Refuse {
@@ -79,6 +79,6 @@ pub(in crate::provider) enum TranslatorAction {
 }
 
 /// Reports everything.
-pub(in crate::provider) fn tell(events: Vec<ProviderEvent>) -> Vec<TranslatorAction> {
-    events.into_iter().map(TranslatorAction::Tell).collect()
+pub(in crate::provider) fn emit(events: Vec<ProviderEvent>) -> Vec<TranslatorAction> {
+    events.into_iter().map(TranslatorAction::Emit).collect()
 }

@@ -26,6 +26,6 @@ struct Limit {
 impl OfLimit {
     /// When there is room again, if there is none now.
     pub(super) fn resets_at(self) -> Option<u64> {
-        self.rate_limit_info.resets_at.told().filter(|_| self.rate_limit_info.status == USED_UP)
+        self.rate_limit_info.resets_at.value().filter(|_| self.rate_limit_info.status == USED_UP)
     }
 }

@@ -26,9 +26,8 @@ use super::{
 use crate::provider::{
     NO_CAPS,
     agent::{
-        AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt,
+        AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt, emit,
         prose::{self, TurnText},
-        tell,
         tracker::Tracker,
     },
 };
@@ -86,7 +85,7 @@ impl Claude {
     }
 
     /// Handles responses to our own requests.
-    fn answered(&mut self, response: &Response) -> Vec<TranslatorAction> {
+    fn on_response(&mut self, response: &Response) -> Vec<TranslatorAction> {
         let detail = response.error.clone().unwrap_or_else(|| "no reason was given".to_owned());
         match (response.request_id.as_str(), response.subtype.as_str()) {
             (INITIALIZE, "success") if self.setting.read_only => {
@@ -97,7 +96,7 @@ impl Claude {
             (MODE, "success") => self
                 .held
                 .take()
-                .map(|text| TranslatorAction::Say(user(&text)))
+                .map(|text| TranslatorAction::Send(user(&text)))
                 .into_iter()
                 .collect(),
             (INITIALIZE, _) => {
@@ -124,20 +123,20 @@ impl Claude {
     fn opened(&mut self) -> TranslatorAction {
         let (AgentStart::New(id) | AgentStart::Resume(id)) = self.setting.start.clone();
         self.session_id = Some(id.clone());
-        TranslatorAction::Open { session_id: Some(id), lost: false, retells: false }
+        TranslatorAction::Open { session_id: Some(id), lost: false, replays: false }
     }
 
     fn change_mode(&mut self, read_only: bool) -> TranslatorAction {
         self.read_only = read_only;
         let mode = mode(self.setting.gate, read_only);
-        TranslatorAction::Say(control(MODE, ClaudeControl::SetPermissionMode { mode }))
+        TranslatorAction::Send(control(MODE, ClaudeControl::SetPermissionMode { mode }))
     }
 
     fn system(&mut self, system: System) -> Vec<TranslatorAction> {
         match system.subtype.as_str() {
             "init" => self.introduced(system.session_id),
             "task_started" => match system.tool_use_id {
-                Some(id) => tell(self.calls.started(&id)),
+                Some(id) => emit(self.calls.started(&id)),
                 None => Vec::new(),
             },
             "api_retry" => {
@@ -158,12 +157,12 @@ impl Claude {
         }
         self.session_id.clone_from(&session_id);
         let started =
-            |session_id| TranslatorAction::Tell(ProviderEvent::SessionStarted { session_id });
+            |session_id| TranslatorAction::Emit(ProviderEvent::SessionStarted { session_id });
         session_id.map(started).into_iter().collect()
     }
 
     fn streamed(&mut self, event: ClaudeStreamEvent) -> Vec<TranslatorAction> {
-        let told = match event {
+        let emitted = match event {
             ClaudeStreamEvent::MessageStart {} => {
                 self.prose.pause();
                 None
@@ -182,17 +181,17 @@ impl Claude {
             ClaudeStreamEvent::ContentBlockDelta { delta: ClaudeDelta::Unknown }
             | ClaudeStreamEvent::Unknown => None,
         };
-        told.map(TranslatorAction::Tell).into_iter().collect()
+        emitted.map(TranslatorAction::Emit).into_iter().collect()
     }
 
     /// A message of the agent, or of one that it has started itself.
-    fn spoke(&mut self, message: ClaudeMessage, is_own: bool) -> Vec<TranslatorAction> {
+    fn on_message(&mut self, message: ClaudeMessage, is_own: bool) -> Vec<TranslatorAction> {
         let mut moves = Vec::new();
         for block in message.blocks() {
             match block {
                 ClaudeBlock::Text { text } if is_own && !std::mem::take(&mut self.streamed) => {
                     self.prose.pause();
-                    moves.extend(self.prose.piece(&text).map(TranslatorAction::Tell));
+                    moves.extend(self.prose.piece(&text).map(TranslatorAction::Emit));
                 }
                 ClaudeBlock::ToolUse { id, name, input: args } => {
                     moves.extend(self.called(ProviderTool { id, name, args }));
@@ -211,20 +210,20 @@ impl Claude {
             return Vec::new();
         }
         if !self.in_turn {
-            let said = ending.errors.join("; ");
+            let errors = ending.errors.join("; ");
             return vec![TranslatorAction::Stray(format!(
-                "an answer that nobody asked for: {said}"
+                "an answer that nobody asked for: {errors}"
             ))];
         }
-        let used = |(model, usage)| TranslatorAction::Tell(ProviderEvent::Usage { model, usage });
+        let used = |(model, usage)| TranslatorAction::Emit(ProviderEvent::Usage { model, usage });
         let mut moves: Vec<TranslatorAction> = ending.used().into_iter().map(used).collect();
         let aborted = ending.terminal_reason.as_deref().is_some_and(|why| why.contains("abort"));
         let outcome = if self.interrupted || (aborted && ending.is_error) {
             ProviderOutcome::Interrupted
         } else if ending.is_error {
-            let said = ending.result.clone().unwrap_or_else(|| ending.errors.join("; "));
-            let reason = prose::reason(ending.api_error_status, &said);
-            ProviderOutcome::Failed { reason, detail: Some(said) }
+            let message = ending.result.clone().unwrap_or_else(|| ending.errors.join("; "));
+            let reason = prose::reason(ending.api_error_status, &message);
+            ProviderOutcome::Failed { reason, detail: Some(message) }
         } else {
             ProviderOutcome::Completed
         };
@@ -236,47 +235,49 @@ impl Claude {
         self.in_turn = false;
         self.interrupted = false;
         self.questions.clear();
-        let mut moves = tell(self.calls.end());
-        moves.push(TranslatorAction::Tell(ProviderEvent::TurnEnded(outcome)));
+        let mut moves = emit(self.calls.end());
+        moves.push(TranslatorAction::Emit(ProviderEvent::TurnEnded(outcome)));
         moves
     }
 }
 
 impl Translator for Claude {
     fn begin(&mut self) -> Vec<TranslatorAction> {
-        vec![TranslatorAction::Say(control(
+        vec![TranslatorAction::Send(control(
             INITIALIZE,
             ClaudeControl::Initialize { hooks: Map::new() },
         ))]
     }
 
-    fn hear(&mut self, line: &str) -> Vec<TranslatorAction> {
-        let Ok(said) = serde_json::from_str::<ClaudeLine>(line) else {
+    fn receive(&mut self, line: &str) -> Vec<TranslatorAction> {
+        let Ok(message) = serde_json::from_str::<ClaudeLine>(line) else {
             return vec![TranslatorAction::Unknown];
         };
-        match said {
-            ClaudeLine::ControlResponse { response } => self.answered(&response),
+        match message {
+            ClaudeLine::ControlResponse { response } => self.on_response(&response),
             ClaudeLine::Result(ending) => self.ending(&ending),
             // Output while it forgets belongs to no turn.
             _ if self.clearing => Vec::new(),
             ClaudeLine::System(system) => self.system(system),
             ClaudeLine::StreamEvent { event, parent_tool_use_id: None } => self.streamed(event),
             ClaudeLine::Assistant { message, parent_tool_use_id } => {
-                self.spoke(message, parent_tool_use_id.is_none())
+                self.on_message(message, parent_tool_use_id.is_none())
             }
             ClaudeLine::User { message, tool_use_result, tool_result_meta } => {
                 self.outcomes(message, tool_use_result.as_ref(), &tool_result_meta)
             }
-            ClaudeLine::ControlRequest { request_id, request } => self.asked(request_id, request),
+            ClaudeLine::ControlRequest { request_id, request } => {
+                self.on_question(request_id, request)
+            }
             ClaudeLine::ControlCancelRequest { request_id } => {
                 self.questions.remove(&request_id);
-                tell(self.calls.withdrawn(&request_id))
+                emit(self.calls.withdrawn(&request_id))
             }
             ClaudeLine::ToolProgress { tool_use_id, parent_tool_use_id } => {
                 let ids = [parent_tool_use_id, tool_use_id].into_iter().flatten();
                 let mut moves: Vec<TranslatorAction> =
-                    ids.flat_map(|id| tell(self.calls.started(&id))).collect();
-                moves.push(TranslatorAction::Tell(ProviderEvent::Beat { silent_ms: 0 }));
+                    ids.flat_map(|id| emit(self.calls.started(&id))).collect();
+                moves.push(TranslatorAction::Emit(ProviderEvent::Beat { silent_ms: 0 }));
                 moves
             }
             ClaudeLine::RateLimitEvent(limit) => {
@@ -298,7 +299,7 @@ impl Translator for Claude {
         self.in_turn = true;
         self.interrupted = false;
         if prompt.read_only == self.read_only {
-            return vec![TranslatorAction::Say(user(&prompt.text))];
+            return vec![TranslatorAction::Send(user(&prompt.text))];
         }
         self.held = Some(prompt.text);
         vec![self.change_mode(prompt.read_only)]
@@ -313,8 +314,8 @@ impl Translator for Claude {
                 deny(question, resolution.reason.as_deref().unwrap_or("denied by the user"))
             }
         };
-        let mut moves = vec![TranslatorAction::Say(answer)];
-        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+        let mut moves = vec![TranslatorAction::Send(answer)];
+        moves.extend(emit(self.calls.decided(question, resolution).unwrap_or_default()));
         moves
     }
 
@@ -323,14 +324,14 @@ impl Translator for Claude {
         if self.held.take().is_some() {
             return self.ended(ProviderOutcome::Interrupted);
         }
-        vec![TranslatorAction::Say(control(INTERRUPT, ClaudeControl::Interrupt))]
+        vec![TranslatorAction::Send(control(INTERRUPT, ClaudeControl::Interrupt))]
     }
 
     fn forget(&mut self) -> Vec<TranslatorAction> {
         self.clearing = true;
         self.session_id = None;
         self.todos = ClaudeTodos::default();
-        vec![TranslatorAction::Say(user(CLEAR))]
+        vec![TranslatorAction::Send(user(CLEAR))]
     }
 
     fn caps(&self) -> ProviderCaps {

@@ -69,7 +69,7 @@ pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
         } => {
             let ok = status == "completed" && exit_code.unwrap_or(0) == 0;
             let result = prose::outcome(ok, &aggregated_output.unwrap_or_default());
-            let duration_ms = duration_ms.told();
+            let duration_ms = duration_ms.value();
             (id, outcome(ToolResult { exit_code, duration_ms, ..result }, &status, None))
         }
         CodexItem::FileChange { id, status, .. } => {
@@ -79,7 +79,7 @@ pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
             let output = result.map(|result| result.text()).unwrap_or_default();
             let result = prose::outcome(status == "completed", &output);
             let error = error.map(|error| error.message);
-            let duration_ms = duration_ms.told();
+            let duration_ms = duration_ms.value();
             (id, outcome(ToolResult { duration_ms, ..result }, &status, error))
         }
         CodexItem::WebSearch { id, .. } => {

@@ -33,9 +33,8 @@ use crate::{
     provider::{
         NO_CAPS,
         agent::{
-            AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt,
+            AgentLaunch, AgentStart, Translator, TranslatorAction, TranslatorPrompt, emit,
             prose::{self, TurnText},
-            tell,
             tracker::{CallQuestion, Tracker},
         },
         rpc::{self, Caller, Peer, RpcError},
@@ -45,7 +44,7 @@ use crate::{
 
 /// Our requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum OwnRequest {
     Initialize,
     StartThread,
     ResumeThread,
@@ -56,7 +55,7 @@ enum Asked {
 /// The translator.
 pub(super) struct Codex {
     setting: AgentLaunch,
-    caller: Caller<Asked>,
+    caller: Caller<OwnRequest>,
     thread: String,
     /// The server's id of the turn in flight, once it is known.
     turn: Option<String>,
@@ -112,9 +111,9 @@ impl Codex {
             model: setting.model.as_deref(),
             config: CodexConfig::of(setting.mcp.as_ref(), setting.hook.as_deref()),
         };
-        TranslatorAction::Say(match resumed {
-            Some(_) => self.caller.ask(Asked::ResumeThread, "thread/resume", &thread),
-            None => self.caller.ask(Asked::StartThread, "thread/start", &thread),
+        TranslatorAction::Send(match resumed {
+            Some(_) => self.caller.ask(OwnRequest::ResumeThread, "thread/resume", &thread),
+            None => self.caller.ask(OwnRequest::StartThread, "thread/start", &thread),
         })
     }
 
@@ -127,7 +126,7 @@ impl Codex {
         vec![TranslatorAction::Open {
             session_id: Some(thread.id),
             lost: self.lost,
-            retells: false,
+            replays: false,
         }]
     }
 
@@ -140,12 +139,12 @@ impl Codex {
         if self.interrupts { self.interrupt() } else { Vec::new() }
     }
 
-    fn said(&mut self, piece: CodexPiece) -> Vec<TranslatorAction> {
+    fn text_delta(&mut self, piece: CodexPiece) -> Vec<TranslatorAction> {
         if self.streamed.as_ref() != Some(&piece.item_id) {
             self.prose.pause();
             self.streamed = Some(piece.item_id);
         }
-        self.prose.piece(&piece.delta).map(TranslatorAction::Tell).into_iter().collect()
+        self.prose.piece(&piece.delta).map(TranslatorAction::Emit).into_iter().collect()
     }
 
     fn item_began(&mut self, item: CodexItem) -> Vec<TranslatorAction> {
@@ -164,65 +163,67 @@ impl Codex {
         if runs {
             events.extend(self.calls.started(&id));
         }
-        tell(events)
+        emit(events)
     }
 
     fn item_ended(&mut self, item: CodexItem) -> Vec<TranslatorAction> {
         if let CodexItem::AgentMessage { id, text } = &item
             && self.streamed.as_ref() != Some(id)
         {
-            return self.said(CodexPiece { item_id: id.clone(), delta: text.clone() });
+            return self.text_delta(CodexPiece { item_id: id.clone(), delta: text.clone() });
         }
         match items::ended(item) {
-            Some((id, ended)) => tell(self.calls.completed(&id, ended)),
+            Some((id, ended)) => emit(self.calls.completed(&id, ended)),
             None => Vec::new(),
         }
     }
 }
 
 impl Peer for Codex {
-    fn answered(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction> {
+    fn on_response(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction> {
         match (self.caller.answered(id), outcome) {
-            (Some(Asked::Initialize), Ok(_)) => {
-                let ready = TranslatorAction::Say(self.caller.tell::<()>("initialized", None));
+            (Some(OwnRequest::Initialize), Ok(_)) => {
+                let ready = TranslatorAction::Send(self.caller.notify::<()>("initialized", None));
                 let resumed = match self.setting.start.clone() {
                     AgentStart::New(_) => None,
                     AgentStart::Resume(id) => Some(id),
                 };
                 vec![ready, self.open_thread(resumed.as_deref())]
             }
-            (Some(Asked::StartThread | Asked::ResumeThread), Ok(result)) => self.opened(result),
-            (Some(Asked::ResumeThread), Err(fault)) => {
-                self.lost = true;
-                let told = TranslatorAction::Stray(format!("cannot resume: {}", fault.words()));
-                vec![told, self.open_thread(None)]
+            (Some(OwnRequest::StartThread | OwnRequest::ResumeThread), Ok(result)) => {
+                self.opened(result)
             }
-            (Some(Asked::Initialize | Asked::StartThread), Err(fault)) => {
+            (Some(OwnRequest::ResumeThread), Err(fault)) => {
+                self.lost = true;
+                let note = TranslatorAction::Stray(format!("cannot resume: {}", fault.words()));
+                vec![note, self.open_thread(None)]
+            }
+            (Some(OwnRequest::Initialize | OwnRequest::StartThread), Err(fault)) => {
                 let reason = prose::while_opening(prose::reason(None, &fault.words()));
                 vec![TranslatorAction::Refuse { reason, detail: fault.words() }]
             }
-            (Some(Asked::StartTurn), Ok(result)) => match rpc::shaped::<CodexOfTurn>(result) {
+            (Some(OwnRequest::StartTurn), Ok(result)) => match rpc::shaped::<CodexOfTurn>(result) {
                 Some(CodexOfTurn { turn }) => self.begun(turn.id),
                 None => Vec::new(),
             },
-            (Some(Asked::StartTurn), Err(fault)) => {
+            (Some(OwnRequest::StartTurn), Err(fault)) => {
                 let reason = prose::reason(None, &fault.words());
                 self.ended(ProviderOutcome::Failed { reason, detail: Some(fault.words()) })
             }
-            (Some(Asked::Other), Err(fault)) => vec![TranslatorAction::Stray(fault.words())],
-            (Some(Asked::Other) | None, _) => Vec::new(),
+            (Some(OwnRequest::Other), Err(fault)) => vec![TranslatorAction::Stray(fault.words())],
+            (Some(OwnRequest::Other) | None, _) => Vec::new(),
         }
     }
 
-    fn asked(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction> {
+    fn on_request(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction> {
         match method {
             "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
                 let Some(question) = rpc::shaped::<CodexQuestion>(params) else {
-                    return vec![TranslatorAction::Say(self.caller.decline(id))];
+                    return vec![TranslatorAction::Send(self.caller.decline(id))];
                 };
                 // It was approved already.
                 if self.hooked.approved(&question.item_id) {
-                    return vec![TranslatorAction::Say(
+                    return vec![TranslatorAction::Send(
                         self.caller.reply(id, &CodexDecision { decision: "accept" }),
                     )];
                 }
@@ -230,43 +231,43 @@ impl Peer for Codex {
                 let tool = self.proposed.get(&question.item_id).cloned();
                 let tool = tool.unwrap_or_else(|| items::unproposed(&question));
                 let (question, context) = (id.to_string(), question.reason);
-                tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: false }))
+                emit(self.calls.asked(CallQuestion { question, tool, context, can_modify: false }))
             }
             "mcpServer/elicitation/request" => {
                 let server = rpc::shaped::<Elicitation>(params);
                 let is_own = server.is_some_and(|asks| asks.server_name == MUSTER);
                 let (action, content) =
                     if is_own { ("accept", Some(Map::new())) } else { ("decline", None) };
-                vec![TranslatorAction::Say(
+                vec![TranslatorAction::Send(
                     self.caller.reply(id, &ElicitationAnswer { action, content }),
                 )]
             }
-            _ => vec![TranslatorAction::Say(self.caller.decline(id))],
+            _ => vec![TranslatorAction::Send(self.caller.decline(id))],
         }
     }
 
-    fn noticed(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
+    fn on_notification(&mut self, method: &str, params: Value) -> Vec<TranslatorAction> {
         // Notifications outside of a turn repeat earlier ones, except for limits.
         if !self.in_turn && items::is_known(method) && !method.starts_with("account/") {
             return Vec::new();
         }
-        let told = match method {
+        let actions = match method {
             "item/started" => rpc::shaped(params).map(|OfItem { item }| self.item_began(item)),
             "item/completed" => rpc::shaped(params).map(|OfItem { item }| self.item_ended(item)),
-            "item/agentMessage/delta" => rpc::shaped(params).map(|piece| self.said(piece)),
+            "item/agentMessage/delta" => rpc::shaped(params).map(|piece| self.text_delta(piece)),
             "item/commandExecution/outputDelta" => rpc::shaped(params)
-                .map(|piece: CodexPiece| tell(self.calls.started(&piece.item_id))),
+                .map(|piece: CodexPiece| emit(self.calls.started(&piece.item_id))),
             "item/reasoning/textDelta" | "item/reasoning/summaryTextDelta" => {
                 let thought = |piece: CodexPiece| ProviderEvent::ThoughtDelta { text: piece.delta };
-                rpc::shaped(params).map(|piece| vec![TranslatorAction::Tell(thought(piece))])
+                rpc::shaped(params).map(|piece| vec![TranslatorAction::Emit(thought(piece))])
             }
             "turn/plan/updated" => rpc::shaped(params).map(|plan: CodexPlan| {
-                vec![TranslatorAction::Tell(ProviderEvent::Plan { items: plan.todos() })]
+                vec![TranslatorAction::Emit(ProviderEvent::Plan { items: plan.todos() })]
             }),
             "thread/tokenUsage/updated" => rpc::shaped(params).map(|used: Used| {
                 let model = self.setting.model.clone();
                 let usage = used.last();
-                vec![TranslatorAction::Tell(ProviderEvent::Usage { model, usage })]
+                vec![TranslatorAction::Emit(ProviderEvent::Usage { model, usage })]
             }),
             "account/rateLimits/updated" => {
                 let limited =
@@ -284,23 +285,24 @@ impl Peer for Codex {
             "serverRequest/resolved" => rpc::shaped(params).map(|CodexResolved { request_id }| {
                 let question = request_id.to_string();
                 self.questions.remove(&question);
-                tell(self.calls.withdrawn(&question))
+                emit(self.calls.withdrawn(&question))
             }),
             name if items::is_known(name) => Some(Vec::new()),
             _ => None,
         };
-        told.unwrap_or_else(|| vec![TranslatorAction::Unknown])
+        actions.unwrap_or_else(|| vec![TranslatorAction::Unknown])
     }
 }
 
 impl Translator for Codex {
     fn begin(&mut self) -> Vec<TranslatorAction> {
-        let line = self.caller.ask(Asked::Initialize, "initialize", &CodexInitialize::muster());
-        vec![TranslatorAction::Say(line)]
+        let line =
+            self.caller.ask(OwnRequest::Initialize, "initialize", &CodexInitialize::muster());
+        vec![TranslatorAction::Send(line)]
     }
 
-    fn hear(&mut self, line: &str) -> Vec<TranslatorAction> {
-        rpc::hear(self, line)
+    fn receive(&mut self, line: &str) -> Vec<TranslatorAction> {
+        rpc::dispatch(self, line)
     }
 
     fn ask(&mut self, prompt: TranslatorPrompt) -> Vec<TranslatorAction> {
@@ -317,7 +319,7 @@ impl Translator for Codex {
             input: [CodexText { text: &prompt.text }],
             sandbox_policy: changed.then_some(SandboxPolicy { kind }),
         };
-        vec![TranslatorAction::Say(self.caller.ask(Asked::StartTurn, "turn/start", &start))]
+        vec![TranslatorAction::Send(self.caller.ask(OwnRequest::StartTurn, "turn/start", &start))]
     }
 
     fn decide(&mut self, question: &str, resolution: &Resolution) -> Vec<TranslatorAction> {
@@ -331,8 +333,8 @@ impl Translator for Codex {
             Verdict::Denied | Verdict::Modified => "decline",
         };
         let mut moves =
-            vec![TranslatorAction::Say(self.caller.reply(&id, &CodexDecision { decision }))];
-        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+            vec![TranslatorAction::Send(self.caller.reply(&id, &CodexDecision { decision }))];
+        moves.extend(emit(self.calls.decided(question, resolution).unwrap_or_default()));
         moves
     }
 
@@ -340,14 +342,17 @@ impl Translator for Codex {
         self.interrupts = true;
         let Some(turn) = &self.turn else { return Vec::new() };
         let turn = OnThread { thread_id: &self.thread, turn_id: Some(turn) };
-        let mut moves =
-            vec![TranslatorAction::Say(self.caller.ask(Asked::Other, "turn/interrupt", &turn))];
+        let mut moves = vec![TranslatorAction::Send(self.caller.ask(
+            OwnRequest::Other,
+            "turn/interrupt",
+            &turn,
+        ))];
         moves.extend(self.hooks_end());
         moves
     }
 
-    fn hook(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
-        self.hook_asks(asked)
+    fn hook(&mut self, question: HookQuestion) -> Vec<TranslatorAction> {
+        self.hook_asks(question)
     }
 
     fn forget(&mut self) -> Vec<TranslatorAction> {

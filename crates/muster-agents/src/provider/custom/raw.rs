@@ -18,7 +18,7 @@ use super::{drain, not_started};
 use crate::{
     process::{self, Launch, RunningProcess, stderr::Tail},
     provider::{
-        Answered, Heard, NO_CAPS, Opened, Pending, ProviderConversation, SIGNALS_MAX,
+        Activity, Answered, NO_CAPS, Opened, Pending, ProviderConversation, SIGNALS_MAX,
         SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
     },
     settings::Profile,
@@ -30,20 +30,20 @@ const CHUNK_BYTES: usize = 16 * 1024;
 /// A session that starts its process with every turn.
 pub(super) fn open(profile: &Profile, opening: SessionOpening) -> Opened {
     let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
-    let heard = Heard::now();
+    let activity = Activity::now();
     let stderr = Tail::default();
     let raw = Raw {
         profile: profile.clone(),
         opening,
         signals,
-        heard: heard.clone(),
+        activity: activity.clone(),
         stderr: stderr.clone(),
         turn: None,
     };
     Opened {
         session: Box::new(raw),
         signals: heard_signals,
-        heard,
+        activity,
         stderr,
         caps: NO_CAPS,
         session_id: None,
@@ -56,7 +56,7 @@ struct Raw {
     profile: Profile,
     opening: SessionOpening,
     signals: mpsc::Sender<Signal>,
-    heard: Heard,
+    activity: Activity,
     stderr: Tail,
     turn: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
@@ -79,12 +79,12 @@ impl Raw {
                     // Lines of standard error belong to the node, whatever turn it is.
                     ends.stderr,
                     self.stderr.clone(),
-                    self.heard.clone(),
+                    self.activity.clone(),
                     signals.clone(),
                 );
                 tokio::spawn(errors);
                 let ends = (ends.stdin, ends.stdout);
-                let one = One { turn, signals, heard: self.heard.clone(), running };
+                let one = One { turn, signals, activity: self.activity.clone(), running };
                 tokio::spawn(one.answer(ends, question.text, stopped))
             }
             Err(error) => {
@@ -104,7 +104,7 @@ impl Raw {
 struct One {
     turn: TurnId,
     signals: mpsc::Sender<Signal>,
-    heard: Heard,
+    activity: Activity,
     running: RunningProcess,
 }
 
@@ -121,12 +121,12 @@ impl One {
         let mut rest = Vec::new();
         let reading = async {
             while let Ok(count @ 1..) = stdout.read(&mut chunk).await {
-                self.heard.again();
+                self.activity.touch();
                 rest.extend_from_slice(&chunk[..count]);
                 let text = whole_characters(&mut rest);
                 let event = ProviderEvent::Delta { text };
-                let said = Signal::Said { turn: Some(self.turn), event };
-                if self.signals.send(said).await.is_err() {
+                let signal = Signal::Said { turn: Some(self.turn), event };
+                if self.signals.send(signal).await.is_err() {
                     break;
                 }
             }
@@ -197,11 +197,11 @@ impl ProviderConversation for Raw {
     fn close(mut self: Box<Self>, _grace: Duration) -> Pending<'static, ()> {
         Box::pin(async move {
             let Some((stop, task)) = self.turn.take() else { return };
-            let told = stop.send(()).is_ok();
+            let requested = stop.send(()).is_ok();
             // No one reads its signals any more, so it must not wait for capacity.
             drop(self.signals);
             if let Err(error) = task.await {
-                tracing::warn!(%error, told, "could not wait for the program to end");
+                tracing::warn!(%error, requested, "could not wait for the program to end");
             }
         })
     }

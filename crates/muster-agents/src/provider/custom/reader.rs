@@ -22,7 +22,7 @@ use crate::{
         lines::{self, LINE_BYTES_MAX, OutputLine},
         stderr::{LineLimiter, Tail, WINDOW, flood_ended},
     },
-    provider::{Heard, NO_CAPS, Signal, reading},
+    provider::{Activity, NO_CAPS, Signal, reading},
 };
 
 /// Bytes of standard error that are taken as one line at most.
@@ -37,7 +37,7 @@ pub(super) struct Introduction {
 /// The reading end of a program.
 pub(super) struct ProgramReader {
     pub(super) signals: mpsc::Sender<Signal>,
-    pub(super) heard: Heard,
+    pub(super) activity: Activity,
     pub(super) introduced: Option<oneshot::Sender<Introduction>>,
     pub(super) gate: LineLimiter,
 }
@@ -49,7 +49,7 @@ impl ProgramReader {
         loop {
             match lines::next(&mut source, LINE_BYTES_MAX).await {
                 Ok(OutputLine::Whole(line)) => {
-                    self.heard.again();
+                    self.activity.touch();
                     if let Err(fault) = self.take(&line).await {
                         return fault;
                     }
@@ -89,7 +89,7 @@ impl ProgramReader {
             Some(Err(_)) => return self.stray(&line).await,
         };
         self.end_flood().await?;
-        if let ProgramMessage::Ready { protocol, session_id, resumed, caps } = message.said {
+        if let ProgramMessage::Ready { protocol, session_id, resumed, caps } = message.message {
             if protocol.is_some_and(|version| version != PROTOCOL) {
                 let detail = format!("protocol {protocol:?} instead of {PROTOCOL}");
                 return Err(Some((TurnReason::HandshakeFailed, detail)));
@@ -99,13 +99,13 @@ impl ProgramReader {
             {
                 tracing::debug!("program reported its session without a waiter");
             }
-            let caps = caps.map_or(NO_CAPS, |said| said.caps());
+            let caps = caps.map_or(NO_CAPS, |reported| reported.caps());
             return self.send(Signal::Ready { session_id, caps }).await;
         }
-        if matches!(message.said, ProgramMessage::Unknown) {
-            self.heard.not_understood();
+        if matches!(message.message, ProgramMessage::Unknown) {
+            self.activity.not_understood();
         }
-        match signal(turn, message.said) {
+        match signal(turn, message.message) {
             Some(signal) => self.send(signal).await,
             None => Ok(()),
         }
@@ -116,7 +116,7 @@ impl ProgramReader {
     }
 
     async fn stray(&mut self, line: &str) -> Result<(), Option<(TurnReason, String)>> {
-        self.heard.not_understood();
+        self.activity.not_understood();
         match self.gate.pass() {
             Some(suppressed) => self.send(log(LogSource::Stdout, line, suppressed)).await,
             None => Ok(()),
@@ -130,8 +130,8 @@ fn log(source: LogSource, line: &str, suppressed: Option<u64>) -> Signal {
     Signal::Said { turn: None, event: ProviderEvent::Log { source, line, suppressed } }
 }
 
-fn signal(turn: Option<TurnId>, said: ProgramMessage) -> Option<Signal> {
-    let event = match said {
+fn signal(turn: Option<TurnId>, message: ProgramMessage) -> Option<Signal> {
+    let event = match message {
         ProgramMessage::Ready { .. } | ProgramMessage::Unknown => return None,
         ProgramMessage::Call { id, name, args } => {
             return Some(Signal::Call { turn, id, name, args });
@@ -210,7 +210,7 @@ async fn end_flood(gate: &mut LineLimiter, signals: &mpsc::Sender<Signal>) {
 pub(crate) async fn drain(
     stderr: ChildStderr,
     tail: Tail,
-    heard: Heard,
+    activity: Activity,
     signals: mpsc::Sender<Signal>,
 ) {
     let mut source = BufReader::with_capacity(STDERR_LINE_BYTES_MAX, stderr);
@@ -227,7 +227,7 @@ pub(crate) async fn drain(
         let end = piece.iter().position(|byte| *byte == b'\n').map_or(piece.len(), |at| at + 1);
         let line = piece[..end].to_vec();
         source.consume(end);
-        heard.again();
+        activity.touch();
         tail.add(&line);
         let Some(suppressed) = gate.pass() else { continue };
         let text = String::from_utf8_lossy(&line);
@@ -245,38 +245,38 @@ mod tests {
     use serde_json::{Value, json};
     use tokio::sync::mpsc;
 
-    use super::{Heard, LineLimiter, ProgramReader, Signal};
+    use super::{Activity, LineLimiter, ProgramReader, Signal};
 
     /// What a line comes to.
-    async fn heard(line: &str) -> Signal {
-        let (signals, mut told) = mpsc::channel(4);
+    async fn read_signal(line: &str) -> Signal {
+        let (signals, mut received) = mpsc::channel(4);
         let introduced = None;
         let gate = LineLimiter::default();
-        let mut reader = ProgramReader { signals, heard: Heard::now(), introduced, gate };
+        let mut reader = ProgramReader { signals, activity: Activity::now(), introduced, gate };
         reader.take(line.as_bytes()).await.unwrap();
-        told.try_recv().unwrap()
+        received.try_recv().unwrap()
     }
 
     async fn event(line: &Value) -> ProviderEvent {
-        let told = heard(&line.to_string()).await;
-        let Signal::Said { event, .. } = told else { panic!("{told:?}") };
+        let read = read_signal(&line.to_string()).await;
+        let Signal::Said { event, .. } = read else { panic!("{read:?}") };
         event
     }
 
     #[tokio::test]
     async fn runs_jsonl_1_a_number_is_no_name_of_a_message() {
         for number in 0..20 {
-            let told = event(&json!({"type": number})).await;
-            assert!(matches!(told, ProviderEvent::Log { .. }), "{number}: {told:?}");
+            let read = event(&json!({"type": number})).await;
+            assert!(matches!(read, ProviderEvent::Log { .. }), "{number}: {read:?}");
         }
     }
 
     #[tokio::test]
     async fn lines_that_were_left_out_are_counted_when_the_flood_ends() {
-        let (signals, mut told) = mpsc::channel(64);
+        let (signals, mut received) = mpsc::channel(64);
         let introduced = None;
         let gate = LineLimiter::default();
-        let mut reader = ProgramReader { signals, heard: Heard::now(), introduced, gate };
+        let mut reader = ProgramReader { signals, activity: Activity::now(), introduced, gate };
         for _ in 0..50 {
             reader.take(b"not a message").await.unwrap();
         }
@@ -284,7 +284,7 @@ mod tests {
         let mut shown = 0;
         let mut left_out = None;
         let last = loop {
-            let signal = told.try_recv().unwrap();
+            let signal = received.try_recv().unwrap();
             let Signal::Said { event: ProviderEvent::Log { suppressed, .. }, .. } = signal else {
                 break signal;
             };
@@ -299,26 +299,28 @@ mod tests {
 
     #[tokio::test]
     async fn runs_gen_6_half_a_character_does_not_cost_the_end_of_a_turn() {
-        let told = heard(r#"{"type":"message.assistant.final","content":"cut \ud83d"}"#).await;
-        let Signal::Final { content, .. } = told else { panic!("{told:?}") };
+        let read =
+            read_signal(r#"{"type":"message.assistant.final","content":"cut \ud83d"}"#).await;
+        let Signal::Final { content, .. } = read else { panic!("{read:?}") };
         assert_eq!(content.as_deref(), Some("cut \u{fffd}"));
     }
 
     #[tokio::test]
     async fn runs_prov_6_odd_values_are_passed_over() {
-        let told = heard(r#"{"type":"message.assistant.final","content":5,"status":{}}"#).await;
-        assert!(matches!(told, Signal::Final { content: None, interrupted: false, .. }));
+        let read =
+            read_signal(r#"{"type":"message.assistant.final","content":5,"status":{}}"#).await;
+        assert!(matches!(read, Signal::Final { content: None, interrupted: false, .. }));
         let failed = r#"{"type":"turn.failed","message":"no","retryAfterMs":1.5,"retryable":0}"#;
-        assert!(matches!(heard(failed).await, Signal::Failed { detail: Some(_), .. }));
+        assert!(matches!(read_signal(failed).await, Signal::Failed { detail: Some(_), .. }));
         let usage = json!({"promptTokens": null, "completionTokens": 2.5, "costUsd": "x"});
-        let told = event(&json!({"type": "telemetry.usage", "usage": usage})).await;
-        let ProviderEvent::Usage { usage, .. } = told else { panic!("{told:?}") };
+        let read = event(&json!({"type": "telemetry.usage", "usage": usage})).await;
+        let ProviderEvent::Usage { usage, .. } = read else { panic!("{read:?}") };
         assert_eq!((usage.prompt_tokens, usage.total_tokens, usage.cost_usd), (0, 2, None));
         let odd = json!({"ok": true, "durationMs": 1.5});
-        let told =
+        let read =
             event(&json!({"type": "tool.completed", "toolId": "t", "result": odd, "error": 1}))
                 .await;
-        let ProviderEvent::ToolCompleted { result, error: None, .. } = told else { panic!() };
+        let ProviderEvent::ToolCompleted { result, error: None, .. } = read else { panic!() };
         assert_eq!((result.ok, result.output), (true, Some(odd)));
     }
 }

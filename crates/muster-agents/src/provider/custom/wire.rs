@@ -142,7 +142,7 @@ pub(crate) struct ProgramLine {
     #[serde(rename = "turnId", default)]
     pub(crate) turn_id: Option<String>,
     #[serde(flatten)]
-    pub(crate) said: ProgramMessage,
+    pub(crate) message: ProgramMessage,
 }
 
 #[derive(Deserialize)]
@@ -293,7 +293,7 @@ impl SaidUsage {
         TokenUsage {
             prompt_tokens: self.prompt_tokens.number(),
             completion_tokens: self.completion_tokens.number(),
-            total_tokens: self.total_tokens.told().unwrap_or(sum.number()),
+            total_tokens: self.total_tokens.value().unwrap_or(sum.number()),
             cost_usd: self.cost_usd.0,
         }
     }

@@ -8,8 +8,8 @@ use muster_core::run::{
 use serde_json::{Value, json};
 
 use super::{
-    AgentLaunch, AgentStart, Story, TranslatorAction, TranslatorPrompt, events, mcp, prompt,
-    recording, resolution, said, setting, tolerates_garbage,
+    AgentLaunch, AgentStart, Story, TranslatorAction, TranslatorPrompt, events, lines, mcp, prompt,
+    recording, resolution, setting, tolerates_garbage,
 };
 use crate::provider::{agent::Translator, claude::DIALECT};
 
@@ -18,35 +18,35 @@ fn translator(setting: AgentLaunch) -> Box<dyn Translator> {
 }
 
 /// Replays a recording.
-fn retell(case: &str, setting: &AgentLaunch) -> String {
+fn replay(case: &str, setting: &AgentLaunch) -> String {
     let mut claude = translator(setting.clone());
     let mut story = Story::default();
-    story.tell(claude.begin());
+    story.add_actions(claude.begin());
     for line in recording("claude", case) {
         let moves = if let Some(out) = line.get("out") {
-            claude.hear(&out.to_string())
-        } else if let Some(told) = line.get("in") {
-            tell(&mut *claude, told)
+            claude.receive(&out.to_string())
+        } else if let Some(input) = line.get("in") {
+            order(&mut *claude, input)
         } else {
             claude = translator(setting.clone());
             story.add("another process");
             claude.begin()
         };
-        story.tell(moves);
+        story.add_actions(moves);
     }
     story.whole()
 }
 
 /// Recorded input of the agent, as an order.
-fn tell(claude: &mut dyn Translator, told: &Value) -> Vec<TranslatorAction> {
-    match (told["type"].as_str().unwrap(), told["request"]["subtype"].as_str()) {
+fn order(claude: &mut dyn Translator, input: &Value) -> Vec<TranslatorAction> {
+    match (input["type"].as_str().unwrap(), input["request"]["subtype"].as_str()) {
         ("user", _) => {
-            let text = told["message"]["content"][0]["text"].as_str().unwrap();
+            let text = input["message"]["content"][0]["text"].as_str().unwrap();
             if text == "/clear" { claude.forget() } else { claude.ask(prompt(text)) }
         }
         ("control_request", Some("interrupt")) => claude.interrupt(),
         ("control_response", _) => {
-            let answer = &told["response"];
+            let answer = &input["response"];
             let question = answer["request_id"].as_str().unwrap();
             let response = &answer["response"];
             let reason = response["message"].as_str();
@@ -71,7 +71,7 @@ fn recorded_conversations_give_the_contract_s_events() {
     let gated = gated.chain(["clear", "resume"]).map(|case| (case, Gated));
     let skip = ["tool_auto", "interrupt_tool", "long_tool_progress", "todo_write", "todo_tasks"];
     for (case, gate) in gated.chain(skip.map(|case| (case, Skip))) {
-        insta::assert_snapshot!(format!("claude_{case}"), retell(case, &setting(gate)));
+        insta::assert_snapshot!(format!("claude_{case}"), replay(case, &setting(gate)));
     }
 }
 
@@ -79,7 +79,7 @@ fn recorded_conversations_give_the_contract_s_events() {
 fn open(gate: muster_core::run::node::PermissionsMode) -> Box<dyn Translator> {
     let mut claude = translator(setting(gate));
     claude.begin();
-    let moves = claude.hear(&confirmed("muster-initialize"));
+    let moves = claude.receive(&confirmed("muster-initialize"));
     assert!(matches!(moves[..], [TranslatorAction::Open { .. }]), "{moves:?}");
     claude
 }
@@ -116,23 +116,23 @@ fn a_command_line_holds_the_mode_the_session_and_no_secret() {
 fn planning_is_confirmed_before_anything_is_asked() {
     let mut claude = translator(AgentLaunch { read_only: true, ..setting(Skip) });
     claude.begin();
-    let moves = claude.hear(&confirmed("muster-initialize"));
-    assert_eq!(said(&moves)[0]["request"]["mode"], "plan");
-    let moves = claude.hear(&confirmed("muster-mode"));
+    let moves = claude.receive(&confirmed("muster-initialize"));
+    assert_eq!(lines(&moves)[0]["request"]["mode"], "plan");
+    let moves = claude.receive(&confirmed("muster-mode"));
     assert!(matches!(moves[..], [TranslatorAction::Open { .. }]));
     let looks = TranslatorPrompt { text: "look".to_owned(), read_only: true };
-    assert_eq!(said(&claude.ask(looks))[0]["type"], "user");
+    assert_eq!(lines(&claude.ask(looks))[0]["type"], "user");
     // Every request is refused, because no one is there to grant more.
-    let moves = claude.hear(&question("q", "Bash"));
-    assert_eq!(said(&moves)[0]["response"]["response"]["behavior"], "deny");
+    let moves = claude.receive(&question("q", "Bash"));
+    assert_eq!(lines(&moves)[0]["response"]["response"]["behavior"], "deny");
     assert_eq!(events(moves).len(), 2);
-    claude.hear(r#"{"type":"result","is_error":false}"#);
+    claude.receive(r#"{"type":"result","is_error":false}"#);
     // The next turn may write: the prompt waits for the other mode.
     let moves = claude.ask(prompt("write"));
-    assert_eq!(said(&moves)[0]["request"]["mode"], "bypassPermissions");
+    assert_eq!(lines(&moves)[0]["request"]["mode"], "bypassPermissions");
     assert_eq!(moves.len(), 1);
-    let moves = claude.hear(&confirmed("muster-mode"));
-    assert_eq!(said(&moves)[0]["message"]["content"][0]["text"], "write");
+    let moves = claude.receive(&confirmed("muster-mode"));
+    assert_eq!(lines(&moves)[0]["message"]["content"][0]["text"], "write");
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn a_mode_that_is_refused_fails_the_turn_instead_of_giving_more_rights() {
     let mut claude = open(Gated);
     claude.ask(TranslatorPrompt { text: "look".to_owned(), read_only: true });
     let error = json!({"subtype": "error", "request_id": "muster-mode", "error": "no"});
-    let moves = claude.hear(&json!({"type": "control_response", "response": error}).to_string());
-    let told = events(moves);
-    let [ProviderEvent::TurnEnded(ProviderOutcome::Failed { detail, .. })] = &told[..] else {
-        panic!("{told:?}");
+    let moves = claude.receive(&json!({"type": "control_response", "response": error}).to_string());
+    let input = events(moves);
+    let [ProviderEvent::TurnEnded(ProviderOutcome::Failed { detail, .. })] = &input[..] else {
+        panic!("{input:?}");
     };
     assert!(detail.as_ref().unwrap().ends_with("no"));
 }
@@ -152,11 +152,11 @@ fn a_mode_that_is_refused_fails_the_turn_instead_of_giving_more_rights() {
 fn runs_tool_3_questions_about_muster_s_tools_are_answered_yes_and_not_told() {
     let mut claude = open(Gated);
     claude.ask(prompt("go"));
-    let moves = claude.hear(&question("q", "mcp__muster__report"));
-    assert_eq!(said(&moves)[0]["response"]["response"]["behavior"], "allow");
+    let moves = claude.receive(&question("q", "mcp__muster__report"));
+    assert_eq!(lines(&moves)[0]["response"]["response"]["behavior"], "allow");
     let tool = json!({"type": "tool_use", "id": "t", "name": "mcp__muster__report", "input": {}});
     let message = json!({"type": "assistant", "message": {"content": [tool]}});
-    assert!(events(moves).is_empty() && claude.hear(&message.to_string()).is_empty());
+    assert!(events(moves).is_empty() && claude.receive(&message.to_string()).is_empty());
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn runs_gen_2_unknown_messages_are_counted_and_unknown_requests_refused() {
     claude.ask(prompt("go"));
     tolerates_garbage(&mut *claude);
     let line = r#"{"type":"control_request","request_id":"h","request":{"subtype":"hook"}}"#;
-    let answer = said(&claude.hear(line));
+    let answer = lines(&claude.receive(line));
     assert_eq!(answer[0]["response"]["subtype"], "error");
-    let moves = claude.hear(r#"{"type":"result","is_error":false,"new_field":[1]}"#);
+    let moves = claude.receive(r#"{"type":"result","is_error":false,"new_field":[1]}"#);
     assert_eq!(events(moves), [ProviderEvent::TurnEnded(ProviderOutcome::Completed)]);
     assert_eq!(claude.caps().reset, ResetAbility::Command);
 }
@@ -177,8 +177,8 @@ fn a_decision_that_nobody_waits_for_is_not_told() {
     let mut claude = open(Gated);
     claude.ask(prompt("go"));
     assert!(claude.decide("never asked", &resolution(Verdict::Approved, None, None)).is_empty());
-    claude.hear(&question("q", "Bash"));
-    claude.hear(r#"{"type":"control_cancel_request","request_id":"q"}"#);
+    claude.receive(&question("q", "Bash"));
+    claude.receive(r#"{"type":"control_cancel_request","request_id":"q"}"#);
     assert!(claude.decide("q", &resolution(Verdict::Approved, None, None)).is_empty());
 }
 
@@ -188,9 +188,9 @@ fn failures_of_the_model_end_the_turn_with_their_reason() {
     claude.ask(prompt("go"));
     let line =
         r#"{"type":"result","is_error":true,"result":"Invalid API key","subtype":"success"}"#;
-    let told = events(claude.hear(line));
-    let [ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, .. })] = &told[..] else {
-        panic!("{told:?}");
+    let input = events(claude.receive(line));
+    let [ProviderEvent::TurnEnded(ProviderOutcome::Failed { reason, .. })] = &input[..] else {
+        panic!("{input:?}");
     };
     assert_eq!(reason.name(), "auth_required");
 }
@@ -208,7 +208,7 @@ fn a_message_is_told_once_whether_it_was_streamed_or_not() {
     };
     let mut text = String::new();
     for line in [streamed, whole("a"), whole("an error of the program itself")] {
-        for event in events(claude.hear(&line)) {
+        for event in events(claude.receive(&line)) {
             let ProviderEvent::Delta { text: piece } = event else { panic!("{event:?}") };
             text.push_str(&piece);
         }
@@ -219,14 +219,14 @@ fn a_message_is_told_once_whether_it_was_streamed_or_not() {
 #[test]
 fn runs_turn_7_a_limit_says_when_there_is_room_again() {
     let mut claude = open(Gated);
-    let mut told = |status: &str| {
+    let mut input = |status: &str| {
         let limit = json!({"status": status, "resetsAt": 1_778_565_600, "isUsingOverage": false});
         let line = json!({"type": "rate_limit_event", "rate_limit_info": limit});
-        claude.hear(&line.to_string())
+        claude.receive(&line.to_string())
     };
-    assert_eq!(told("rejected"), [TranslatorAction::Limited(1_778_565_600)]);
-    assert_eq!((told("allowed"), told("allowed_warning")), (Vec::new(), Vec::new()));
-    assert_eq!(claude.hear(r#"{"type":"rate_limit_event"}"#), []);
+    assert_eq!(input("rejected"), [TranslatorAction::Limited(1_778_565_600)]);
+    assert_eq!((input("allowed"), input("allowed_warning")), (Vec::new(), Vec::new()));
+    assert_eq!(claude.receive(r#"{"type":"rate_limit_event"}"#), []);
 }
 
 #[test]
@@ -244,9 +244,9 @@ fn runs_prov_6_an_odd_value_does_not_cost_the_end_of_a_turn() {
         claude.ask(prompt("go"));
         let mut line = odd.clone();
         line["type"] = json!("result");
-        let told = events(claude.hear(&line.to_string()));
+        let input = events(claude.receive(&line.to_string()));
         assert_eq!(
-            told.last(),
+            input.last(),
             Some(&ProviderEvent::TurnEnded(ProviderOutcome::Completed)),
             "{odd}"
         );
@@ -260,13 +260,13 @@ fn runs_prov_6_an_odd_part_of_a_message_does_not_cost_the_others() {
     let call = json!({"type": "tool_use", "id": "t", "name": "Bash", "input": null});
     let content = json!([{"type": "text", "text": null}, {"type": 0, "text": "x"}, 7, call]);
     let line = json!({"type": "assistant", "message": {"content": content}});
-    assert_eq!(events(claude.hear(&line.to_string())).len(), 2);
+    assert_eq!(events(claude.receive(&line.to_string())).len(), 2);
     let parts = json!([{"type": "text", "text": null}, {"type": "text", "text": "done"}]);
     let result = json!({"type": "tool_result", "tool_use_id": "t", "content": parts,
         "is_error": null});
     let line = json!({"type": "user", "message": {"content": [result]}, "tool_result_meta": null});
-    let told = events(claude.hear(&line.to_string()));
-    let [ProviderEvent::ToolCompleted { result, .. }] = &told[..] else { panic!("{told:?}") };
+    let input = events(claude.receive(&line.to_string()));
+    let [ProviderEvent::ToolCompleted { result, .. }] = &input[..] else { panic!("{input:?}") };
     assert_eq!((result.ok, result.output.as_ref()), (true, Some(&json!("\ndone"))));
 }
 
@@ -276,6 +276,6 @@ fn a_number_is_no_name_of_a_message() {
     claude.ask(prompt("go"));
     for number in 0..20 {
         let line = json!({"type": number, "is_error": false, "response": {}, "message": {}});
-        assert_eq!(claude.hear(&line.to_string()), [TranslatorAction::Unknown]);
+        assert_eq!(claude.receive(&line.to_string()), [TranslatorAction::Unknown]);
     }
 }

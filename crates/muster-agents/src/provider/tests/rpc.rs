@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use muster_core::run::approval::Verdict;
 use serde_json::{Value, json};
 
-use super::{AgentLaunch, Story, TranslatorAction, prompt, recording, resolution, said};
+use super::{AgentLaunch, Story, TranslatorAction, lines, prompt, recording, resolution};
 use crate::provider::agent::{AgentProtocol, AgentStart, Translator};
 
 /// A recording that is replayed.
-struct Retelling<'a> {
+struct Replay<'a> {
     dialect: &'a AgentProtocol,
     setting: AgentLaunch,
     agent: Box<dyn Translator>,
@@ -25,13 +25,13 @@ struct Retelling<'a> {
 }
 
 /// Replays a recording.
-pub(super) fn retell(
+pub(super) fn replay(
     dialect: &AgentProtocol,
     (agent, case): (&str, &str),
     setting: &AgentLaunch,
 ) -> String {
     let translator = (dialect.translator)(setting.clone());
-    let mut retelling = Retelling {
+    let mut replay = Replay {
         dialect,
         setting: setting.clone(),
         agent: translator,
@@ -40,54 +40,54 @@ pub(super) fn retell(
         ids: BTreeMap::new(),
         waiting: None,
     };
-    retelling.begin();
+    replay.begin();
     for line in recording(agent, case) {
-        if let Some(told) = line.get("in") {
-            retelling.told(told);
+        if let Some(input) = line.get("in") {
+            replay.input(input);
         } else if let Some(out) = line.get("out") {
-            retelling.hear(out.clone());
+            replay.receive(out.clone());
         } else {
-            retelling.another_process();
+            replay.another_process();
         }
     }
-    retelling.story.whole()
+    replay.story.whole()
 }
 
-impl Retelling<'_> {
+impl Replay<'_> {
     fn begin(&mut self) {
         let moves = self.agent.begin();
         self.take(moves);
     }
 
     fn take(&mut self, moves: Vec<TranslatorAction>) {
-        for line in said(&moves) {
+        for line in lines(&moves) {
             if let (Some(method), Some(id)) = (line["method"].as_str(), line.get("id")) {
                 self.open.push((method.to_owned(), id.clone()));
             }
         }
-        self.story.tell(moves);
+        self.story.add_actions(moves);
     }
 
     /// Recorded input of the agent: a response of ours, or a request.
-    fn told(&mut self, told: &Value) {
-        let Some(method) = told["method"].as_str() else {
-            return self.decide(&told["id"], &told["result"]);
+    fn input(&mut self, input: &Value) {
+        let Some(method) = input["method"].as_str() else {
+            return self.decide(&input["id"], &input["result"]);
         };
-        if method == "session/prompt" && self.retells() {
-            self.waiting = Some(told.clone());
+        if method == "session/prompt" && self.replays() {
+            self.waiting = Some(input.clone());
             return;
         }
-        self.request(told, method);
+        self.request(input, method);
     }
 
     /// Whether the agent may still retell an old session; prompts are held back meanwhile.
-    fn retells(&self) -> bool {
+    fn replays(&self) -> bool {
         self.story.text.lines().last().is_some_and(|line| line.ends_with("retells=true"))
     }
 
-    fn request(&mut self, told: &Value, method: &str) {
-        let text = &told["params"]["input"][0]["text"];
-        let text = text.as_str().or_else(|| told["params"]["prompt"][0]["text"].as_str());
+    fn request(&mut self, input: &Value, method: &str) {
+        let text = &input["params"]["input"][0]["text"];
+        let text = text.as_str().or_else(|| input["params"]["prompt"][0]["text"].as_str());
         let moves = match (method, text) {
             ("turn/start" | "session/prompt", Some(text)) => self.agent.ask(prompt(text)),
             ("turn/interrupt" | "session/cancel", _) => self.agent.interrupt(),
@@ -97,7 +97,7 @@ impl Retelling<'_> {
         self.answer_others(method);
         if let Some(at) = self.open.iter().position(|(name, _)| name == method) {
             let (_, today) = self.open.remove(at);
-            self.ids.insert(told["id"].to_string(), today);
+            self.ids.insert(input["id"].to_string(), today);
         }
     }
 
@@ -131,24 +131,24 @@ impl Retelling<'_> {
             name != method && name != "session/resume" && !THEN.contains(&name.as_str())
         }) {
             let (_, id) = self.open.remove(at);
-            let moves = self.agent.hear(&json!({"id": id, "result": {}}).to_string());
+            let moves = self.agent.receive(&json!({"id": id, "result": {}}).to_string());
             self.take(moves);
         }
     }
 
-    fn hear(&mut self, mut line: Value) {
+    fn receive(&mut self, mut line: Value) {
         if line.get("method").is_none() {
             let Some(today) = self.ids.get(&line["id"].to_string()) else { return };
             line["id"] = today.clone();
         }
-        let moves = self.agent.hear(&line.to_string());
+        let moves = self.agent.receive(&line.to_string());
         self.take(moves);
         self.answer_others("");
         let update = line["params"]["update"]["sessionUpdate"].as_str().unwrap_or_default();
         if !update.ends_with("_message_chunk")
-            && let Some(told) = self.waiting.take()
+            && let Some(input) = self.waiting.take()
         {
-            self.request(&told, "session/prompt");
+            self.request(&input, "session/prompt");
         }
     }
 
@@ -167,14 +167,14 @@ impl Retelling<'_> {
 
 /// An answer to the request of a name that is open in a list of moves.
 pub(super) fn answer(moves: &[TranslatorAction], method: &str, result: &Value) -> String {
-    let lines = said(moves);
+    let lines = lines(moves);
     let asked = lines.iter().find(|line| line["method"] == method).unwrap();
     json!({"id": asked["id"], "result": result}).to_string()
 }
 
 /// A refusal of the request of a name that is open in a list of moves.
 pub(super) fn refuse(moves: &[TranslatorAction], method: &str, fault: &Value) -> String {
-    let lines = said(moves);
+    let lines = lines(moves);
     let asked = lines.iter().find(|line| line["method"] == method).unwrap();
     json!({"id": asked["id"], "error": fault}).to_string()
 }

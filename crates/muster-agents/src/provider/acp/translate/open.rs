@@ -3,7 +3,7 @@
 use muster_core::run::{node::PermissionsMode, provider::ProviderOutcome, turn::TurnReason};
 use serde_json::Value;
 
-use super::{Acp, Asked};
+use super::{Acp, OwnRequest};
 use crate::provider::{
     acp::wire::{AcpMcpServer, AcpSession, Initialized, ModeSwitch, OnSession, OpenSession},
     agent::{AgentStart, TranslatorAction},
@@ -17,41 +17,49 @@ const ASKING: [&str; 2] = ["default", "build"];
 const NOT_ASKING: [&str; 3] = ["yolo", "bypassPermissions", "build"];
 
 impl Acp {
-    pub(super) fn open_session(&mut self, asked: Asked, id: Option<&str>) -> TranslatorAction {
+    pub(super) fn open_session(
+        &mut self,
+        request: OwnRequest,
+        id: Option<&str>,
+    ) -> TranslatorAction {
         let mcp_servers = self.setting.mcp.iter().map(AcpMcpServer::muster).collect();
         let open = OpenSession { session_id: id, cwd: &self.setting.cwd, mcp_servers };
-        let method = match asked {
-            Asked::ResumeSession => "session/resume",
-            Asked::LoadSession => "session/load",
-            Asked::Initialize | Asked::NewSession | Asked::Mode | Asked::Model | Asked::Prompt => {
-                "session/new"
-            }
+        let method = match request {
+            OwnRequest::ResumeSession => "session/resume",
+            OwnRequest::LoadSession => "session/load",
+            OwnRequest::Initialize
+            | OwnRequest::NewSession
+            | OwnRequest::Mode
+            | OwnRequest::Model
+            | OwnRequest::Prompt => "session/new",
         };
-        TranslatorAction::Say(self.caller.ask(asked, method, &open))
+        TranslatorAction::Send(self.caller.ask(request, method, &open))
     }
 
     pub(super) fn introduced(&mut self, result: Value) -> TranslatorAction {
         let caps = rpc::shaped::<Initialized>(result).unwrap_or_default().agent_capabilities;
         let AgentStart::Resume(id) = self.setting.start.clone() else {
-            return self.open_session(Asked::NewSession, None);
+            return self.open_session(OwnRequest::NewSession, None);
         };
         if caps.session_capabilities.resume.is_some() {
-            return self.open_session(Asked::ResumeSession, Some(&id));
+            return self.open_session(OwnRequest::ResumeSession, Some(&id));
         }
         self.lost = !caps.load_session;
         match caps.load_session {
-            true => self.open_session(Asked::LoadSession, Some(&id)),
-            false => self.open_session(Asked::NewSession, None),
+            true => self.open_session(OwnRequest::LoadSession, Some(&id)),
+            false => self.open_session(OwnRequest::NewSession, None),
         }
     }
 
-    pub(super) fn opened(&mut self, asked: Asked, result: Value) -> Vec<TranslatorAction> {
+    pub(super) fn opened(&mut self, request: OwnRequest, result: Value) -> Vec<TranslatorAction> {
         let session = rpc::shaped::<AcpSession>(result).unwrap_or_default();
         self.modes = session.modes();
         let model_switch = session.model_switch();
-        self.session = match (session.session_id, &self.setting.start, asked) {
+        self.session = match (session.session_id, &self.setting.start, request) {
             (Some(id), _, _) => id,
-            (None, AgentStart::Resume(id), Asked::ResumeSession | Asked::LoadSession) => id.clone(),
+            (None, AgentStart::Resume(id), OwnRequest::ResumeSession | OwnRequest::LoadSession) => {
+                id.clone()
+            }
             (None, _, _) => {
                 let detail = "the session has no id".to_owned();
                 return vec![TranslatorAction::Refuse {
@@ -64,9 +72,9 @@ impl Acp {
         match (self.setting.model.clone(), model_switch) {
             (Some(model), Some(switch)) => vec![self.choose_model(&model, switch)],
             (Some(model), None) => {
-                let told =
+                let note =
                     TranslatorAction::Stray(format!("the agent takes no model, so not {model:?}"));
-                let mut moves = vec![told];
+                let mut moves = vec![note];
                 moves.extend(self.ready());
                 moves
             }
@@ -84,14 +92,14 @@ impl Acp {
 
     fn choose_model(&mut self, model: &str, switch: ModeSwitch) -> TranslatorAction {
         let on = OnSession::of(&self.session);
-        TranslatorAction::Say(match switch {
+        TranslatorAction::Send(match switch {
             ModeSwitch::Modes => {
                 let on = OnSession { model_id: Some(model), ..on };
-                self.caller.ask(Asked::Model, "session/set_model", &on)
+                self.caller.ask(OwnRequest::Model, "session/set_model", &on)
             }
             ModeSwitch::Option => {
                 let on = OnSession { config_id: Some("model"), value: Some(model), ..on };
-                self.caller.ask(Asked::Model, "session/set_config_option", &on)
+                self.caller.ask(OwnRequest::Model, "session/set_config_option", &on)
             }
         })
     }
@@ -105,7 +113,7 @@ impl Acp {
 
     fn established(&self) -> TranslatorAction {
         let session_id = Some(self.session.clone());
-        TranslatorAction::Open { session_id, lost: self.lost, retells: self.retells }
+        TranslatorAction::Open { session_id, lost: self.lost, replays: self.replays }
     }
 
     /// Switches the agent to the requested mode, if it has that mode and is not in it.
@@ -125,14 +133,14 @@ impl Acp {
         let line = match self.modes.1 {
             ModeSwitch::Modes => {
                 let on = OnSession { mode_id: Some(mode), ..on };
-                self.caller.ask(Asked::Mode, "session/set_mode", &on)
+                self.caller.ask(OwnRequest::Mode, "session/set_mode", &on)
             }
             ModeSwitch::Option => {
                 let on = OnSession { config_id: Some("mode"), value: Some(mode), ..on };
-                self.caller.ask(Asked::Mode, "session/set_config_option", &on)
+                self.caller.ask(OwnRequest::Mode, "session/set_config_option", &on)
             }
         };
-        Some(TranslatorAction::Say(line))
+        Some(TranslatorAction::Send(line))
     }
 
     /// The mode is another one now, or the agent refused it. Only looking cannot be done without.

@@ -11,7 +11,7 @@ use super::{
     Claude, LEAVES_PLAN, ONLY_LOOK, OWN_TOOLS,
 };
 use crate::provider::agent::{
-    TranslatorAction, prose, tell,
+    TranslatorAction, emit, prose,
     tracker::{CallEnd, CallQuestion},
 };
 
@@ -23,12 +23,12 @@ impl Claude {
             return Vec::new();
         }
         let plan = self.todos.called(&id, &tool.name, &tool.args);
-        let mut moves = tell(self.calls.proposed(tool));
+        let mut moves = emit(self.calls.proposed(tool));
         // No decision is needed, so it is running.
         if self.setting.gate == PermissionsMode::Skip {
-            moves.extend(tell(self.calls.started(&id)));
+            moves.extend(emit(self.calls.started(&id)));
         }
-        moves.extend(plan.map(|items| TranslatorAction::Tell(ProviderEvent::Plan { items })));
+        moves.extend(plan.map(|items| TranslatorAction::Emit(ProviderEvent::Plan { items })));
         moves
     }
 
@@ -52,15 +52,15 @@ impl Claude {
                 result: prose::outcome(!is_error, &output),
                 ran,
             };
-            moves.extend(tell(self.calls.completed(&id, ended)));
+            moves.extend(emit(self.calls.completed(&id, ended)));
             let plan = if is_error { None } else { self.todos.succeeded(&id, result) };
-            moves.extend(plan.map(|items| TranslatorAction::Tell(ProviderEvent::Plan { items })));
+            moves.extend(plan.map(|items| TranslatorAction::Emit(ProviderEvent::Plan { items })));
         }
         moves
     }
 
     /// The program asks something.
-    pub(super) fn asked(
+    pub(super) fn on_question(
         &mut self,
         request_id: String,
         request: ClaudeRequest,
@@ -68,26 +68,26 @@ impl Claude {
         let ClaudeRequest::CanUseTool { tool_name: name, input, description, tool_use_id } =
             request
         else {
-            return vec![TranslatorAction::Say(refuse(&request_id, "this is not offered"))];
+            return vec![TranslatorAction::Send(refuse(&request_id, "this is not offered"))];
         };
         if name.starts_with(OWN_TOOLS) {
-            return vec![TranslatorAction::Say(allow(&request_id, &input))];
+            return vec![TranslatorAction::Send(allow(&request_id, &input))];
         }
         let id = tool_use_id.unwrap_or_else(|| request_id.clone());
         let tool = ProviderTool { id: id.clone(), name, args: input.clone() };
         if self.read_only
             && (self.setting.gate == PermissionsMode::Skip || tool.name == LEAVES_PLAN)
         {
-            let mut moves = vec![TranslatorAction::Say(deny(&request_id, ONLY_LOOK))];
-            moves.extend(tell(self.calls.proposed(tool)));
+            let mut moves = vec![TranslatorAction::Send(deny(&request_id, ONLY_LOOK))];
+            moves.extend(emit(self.calls.proposed(tool)));
             let result = prose::outcome(false, "");
             let error = Some(prose::fault(ONLY_LOOK));
-            moves.extend(tell(self.calls.completed(&id, CallEnd { result, error, ran: false })));
+            moves.extend(emit(self.calls.completed(&id, CallEnd { result, error, ran: false })));
             return moves;
         }
         self.questions.insert(request_id.clone(), input);
         let question = request_id;
         let context = description;
-        tell(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
+        emit(self.calls.asked(CallQuestion { question, tool, context, can_modify: true }))
     }
 }

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{
     super::{say::OnThread, wire::CodexTurn},
-    Asked, Codex,
+    Codex, OwnRequest,
 };
 use crate::provider::{
-    agent::{TranslatorAction, prose, tell},
+    agent::{TranslatorAction, emit, prose},
     reading::{Amount, Count, lenient},
 };
 
@@ -46,7 +46,7 @@ impl CodexLimits {
         let windows = [self.rate_limits.primary, self.rate_limits.secondary];
         let is_used_up = |one: &Window| one.used_percent.0.is_some_and(|used| used >= USED_UP);
         let used_up = windows.into_iter().flatten().filter(is_used_up);
-        used_up.filter_map(|window| window.resets_at.told()).max()
+        used_up.filter_map(|window| window.resets_at.value()).max()
     }
 }
 
@@ -78,7 +78,7 @@ impl Codex {
         if outcome == ProviderOutcome::Interrupted {
             let thread = OnThread { thread_id: &self.thread, turn_id: None };
             let clean = "thread/backgroundTerminals/clean";
-            moves.push(TranslatorAction::Say(self.caller.ask(Asked::Other, clean, &thread)));
+            moves.push(TranslatorAction::Send(self.caller.ask(OwnRequest::Other, clean, &thread)));
         }
         moves.extend(self.ended(outcome));
         moves
@@ -91,8 +91,8 @@ impl Codex {
         self.questions.clear();
         self.proposed.clear();
         let mut moves = self.hooks_end();
-        moves.extend(tell(self.calls.end()));
-        moves.push(TranslatorAction::Tell(ProviderEvent::TurnEnded(outcome)));
+        moves.extend(emit(self.calls.end()));
+        moves.push(TranslatorAction::Emit(ProviderEvent::TurnEnded(outcome)));
         moves
     }
 }

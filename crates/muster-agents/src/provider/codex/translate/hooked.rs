@@ -17,7 +17,7 @@ use super::Codex;
 use crate::{
     hook::{HookAnswer, HookQuestion},
     provider::{
-        agent::{TranslatorAction, tell, tracker::CallQuestion},
+        agent::{TranslatorAction, emit, tracker::CallQuestion},
         codex::MUSTER,
     },
 };
@@ -48,21 +48,21 @@ impl Hooked {
 
 impl Codex {
     /// The hook asks about a call.
-    pub(super) fn hook_asks(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
-        let call = asked.tool_use_id.clone();
+    pub(super) fn hook_asks(&mut self, call_question: HookQuestion) -> Vec<TranslatorAction> {
+        let call = call_question.tool_use_id.clone();
         if !self.in_turn || self.interrupts {
             let reason = "the turn is over".to_owned();
             return vec![TranslatorAction::Permit { call, answer: HookAnswer::Deny { reason } }];
         }
-        let Some(name) = worth_asking(&asked) else {
+        let Some(name) = worth_asking(&call_question) else {
             return vec![TranslatorAction::Permit { call, answer: HookAnswer::Pass }];
         };
         let name = name.to_owned();
-        let args = asked.tool_input;
+        let args = call_question.tool_input;
         let tool = ProviderTool { id: call.clone(), name, args };
         let question = format!("{PREFIX}{call}");
         self.hooked.waiting.insert(call);
-        tell(self.calls.asked(CallQuestion { question, tool, context: None, can_modify: true }))
+        emit(self.calls.asked(CallQuestion { question, tool, context: None, can_modify: true }))
     }
 
     /// A person has decided about a call; nothing if no hook has asked.
@@ -87,7 +87,7 @@ impl Codex {
             self.hooked.approved.insert(call.clone());
         }
         let mut moves = vec![TranslatorAction::Permit { call, answer }];
-        moves.extend(tell(self.calls.decided(question, resolution).unwrap_or_default()));
+        moves.extend(emit(self.calls.decided(question, resolution).unwrap_or_default()));
         Some(moves)
     }
 
@@ -103,9 +103,9 @@ impl Codex {
 }
 
 /// The tool name of a call that a person has to decide; `None` for other calls.
-fn worth_asking(asked: &HookQuestion) -> Option<&str> {
-    let command = asked.tool_input.get("command").and_then(Value::as_str);
-    match asked.tool_name.as_str() {
+fn worth_asking(question: &HookQuestion) -> Option<&str> {
+    let command = question.tool_input.get("command").and_then(Value::as_str);
+    match question.tool_name.as_str() {
         "Bash" if command.is_some_and(only_looks) => None,
         "Bash" => Some("shell"),
         "apply_patch" => Some("apply_patch"),
