@@ -73,7 +73,7 @@ impl Files {
         self.runs.join(run.to_string())
     }
 
-    /// Makes the folder of a run, closed to others.
+    /// Creates the folder of a run, closed to others.
     pub(crate) fn prepare(&self, run: RunId) -> io::Result<PathBuf> {
         let folder = self.of_run(run);
         make_private(&folder.join("artifacts"))?;
@@ -140,7 +140,7 @@ impl Files {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Opens the file that a record names, if it is still the one that was written.
+    /// Opens the file of a record, if it is still the one that was written.
     fn open(&self, artifact: &Artifact) -> Result<File, ArtifactError> {
         let id = artifact.id.to_string();
         let name = format!("{id}-{}", file_name(&artifact.name));
@@ -178,13 +178,13 @@ fn beneath(root: &Path, names: &[&str]) -> Result<File, ArtifactError> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(ArtifactError::Forbidden) }
 }
 
-/// Makes a folder and those above it, closed to others.
+/// Creates a folder and its parents, closed to others.
 pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Writes a file so that it is there whole or not at all.
+/// Writes a file atomically.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".part");
@@ -211,7 +211,7 @@ fn publish_with(
     to.parent().map_or(Ok(()), sync)
 }
 
-/// Makes a folder and those above it, closed to others; their names are on the disk then.
+/// Creates a folder and its parents, closed to others, and syncs their names to the disk.
 fn make_durable(folder: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|above| !above.exists()).collect();
     make_private(folder)?;
@@ -223,7 +223,7 @@ fn make_durable(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A name that means nothing to a file system (RUNS-ART-2).
+/// A name without special meaning to a file system (RUNS-ART-2).
 fn file_name(name: &str) -> String {
     let plain = |character: char| {
         let fits = character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');

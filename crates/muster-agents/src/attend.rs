@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{AskError, Runs, lane::LaneOrder};
 
-/// A run that is looked after while it is changed.
+/// A run that is followed while it is changed.
 pub struct Attended {
     runs: Runs,
     run: RunId,

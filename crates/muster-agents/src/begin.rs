@@ -32,7 +32,6 @@ use super::{
 /// Characters of an input beyond which a file holds all of it (RUNS-PROMPT-3).
 const INPUT_CHARS_MAX: usize = 32_000;
 
-/// What is known of a node before its turn.
 struct TurnContext {
     run: Run,
     node: Node,
@@ -122,7 +121,7 @@ fn context(docs: &Documents<Room>, start: NodeStart) -> lookup::Lookup<Option<Tu
     Ok(Some(context))
 }
 
-/// A prompt that is in its files.
+/// A prompt whose files are written.
 struct WrittenPrompt {
     planned: PromptedTurn,
     record: PlannedPrompt,
@@ -250,7 +249,7 @@ async fn source(
     })
 }
 
-/// What people typed into inputs that the log has without a secret.
+/// Unredacted inputs of people.
 async fn originals(shared: &Arc<RunsContext>, context: &TurnContext) -> BTreeMap<ItemId, String> {
     let originals = shared.originals.clone();
     let run = context.run.clone();

@@ -24,7 +24,7 @@ const CAPSULE_CHARS_MAX: usize = 1_500;
 /// Lines of each list in a capsule.
 const HANDOFF_LINES: usize = 5;
 
-/// A task with what it is in short.
+/// A task and its capsule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaskBinding {
     pub(crate) id: TaskId,
@@ -68,8 +68,7 @@ async fn look(shared: &Arc<RunsContext>, run: &Run, id: TaskId) -> Option<TaskBi
     tokio::task::spawn_blocking(read).await.ok().flatten()
 }
 
-/// Attaches what the checks gave to the task that a run is bound to; it confirms no checkpoint
-/// (RUNS-TIE-4).
+/// Attaches the results of the checks to the task of a run; it confirms no checkpoint (RUNS-TIE-4).
 pub(crate) async fn attach(shared: &Arc<RunsContext>, run: &Run, checks: Vec<String>) {
     let workspace = run.workspace.as_deref().and_then(|name| name.parse::<WorkspaceId>().ok());
     let (Some(workspace), Some(task)) = (workspace, run.task_id) else { return };

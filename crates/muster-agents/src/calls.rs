@@ -29,12 +29,11 @@ use super::{
 };
 use muster_engine::ExecuteError;
 
-/// Besides the time that a person has, so that the core's own timer comes first.
+/// Added to the time that a person has, so that the core's own timer fires first.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Time limit of a call that needs no approval.
 const WORK_MAX: Duration = Duration::from_secs(7_300);
 
-/// What is known of a caller.
 struct Caller {
     turn: TurnId,
     hold: Duration,
@@ -48,7 +47,7 @@ fn caller(docs: &Documents<Room>, node: NodeId) -> Result<Caller, WorkRefusal<Ro
     Ok(Caller { turn, hold: Duration::from_secs(seconds.into()) })
 }
 
-/// A call that an agent wants made.
+/// A call requested by an agent.
 #[derive(Clone, Debug)]
 pub struct AgentWish {
     /// Name of the tool.
@@ -67,11 +66,11 @@ pub struct Witnessed {
 
 /// The operations of the task store, for calls of agents that a person had to approve. All block.
 pub trait TaskOperations: Send + Sync + 'static {
-    /// Calls an operation in the name of a node.
+    /// Calls an operation on behalf of a node.
     fn call(&self, bearer: Bearer, wish: AgentWish) -> Witnessed;
 }
 
-/// Makes a call and waits for its outcome, or until a person has had time enough (RUNS-TOOL-5).
+/// Makes a call and waits for its outcome, or until a person has had enough time (RUNS-TOOL-5).
 pub(crate) async fn call(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> ToolAnswer {
     let name = wish.name.clone();
     let answered = made(shared, of, wish).await;
@@ -83,7 +82,7 @@ pub(crate) async fn call(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish)
     }
 }
 
-/// How far a call has come.
+/// The progress of a call.
 enum Made {
     Done(ToolCompleted),
     Asked(ApprovalId),
@@ -200,7 +199,7 @@ pub(crate) async fn resolve(
     }
 }
 
-/// What waits for a person. Only documents that may are in the catalogue.
+/// What waits for a person. Only documents that can are in the catalogue.
 pub(crate) fn attention(shared: &RunsContext) -> Result<Vec<Attention>, StoreError> {
     let mut items = Vec::new();
     for kind in ["approval", "node", "run"] {

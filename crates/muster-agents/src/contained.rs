@@ -43,15 +43,14 @@ pub struct LaunchOrder {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchLimits {
-    /// What of the system enforces the limits.
     pub mechanism: Mechanism,
     pub closed: ClosedFolder,
-    /// Where alone it can write; anywhere without it.
+    /// The only writable places; `None` means anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writable: Option<Vec<PathBuf>>,
 }
 
-/// What of an operating system keeps a process from files.
+/// The mechanism of the operating system that keeps a process from files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mechanism {
@@ -88,7 +87,7 @@ impl Mechanism {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosedFolder {
     pub folder: PathBuf,
-    /// What below it stays open: the worktree of the node, the socket of its hook.
+    /// What stays open below it: the worktree of the node, the socket of its hook.
     #[serde(default)]
     pub open: Vec<PathBuf>,
 }
@@ -121,7 +120,7 @@ pub enum LaunchError {
     },
 }
 
-/// Names what was tried when it failed.
+/// Adds the failed action to an error.
 fn tried(action: impl Into<String>) -> impl FnOnce(io::Error) -> LaunchError {
     move |cause| LaunchError::Containment { action: action.into(), cause }
 }
@@ -144,8 +143,8 @@ fn unsupported() -> LaunchError {
     tried("this system has no way to do so")(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Whether a process was kept from a folder in a way that shows, as namespaces do. It cannot undo
-/// that, nor can whatever it starts.
+/// Whether a process was kept from a folder in a visible way, as namespaces do. Neither it nor its
+/// children can undo that.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_kept_from(process: u32, folder: &Path) -> bool {
     linux::is_covered(process, folder)

@@ -28,7 +28,7 @@ use super::{artifacts::make_private, shared::RunsContext};
 
 /// How long a tree may take (RUNS-DIFF-2).
 const SNAPSHOT_MAX: Duration = Duration::from_secs(60);
-/// Bytes of a file that is looked at.
+/// Files larger than this are skipped.
 pub(crate) const FILE_BYTES_MAX: u64 = 5 * 1024 * 1024;
 /// Folders that are skipped where no repository defines what to ignore.
 pub(crate) const SKIPPED_FOLDERS: [&str; 5] = ["node_modules", "target", ".venv", "dist", "build"];
@@ -36,7 +36,6 @@ pub(crate) const SKIPPED_FOLDERS: [&str; 5] = ["node_modules", "target", ".venv"
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedTree {
     pub(crate) id: String,
-    /// Files that were not looked at.
     pub(crate) skipped: Vec<String>,
 }
 

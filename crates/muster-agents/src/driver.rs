@@ -38,15 +38,15 @@ use super::{
     shared::RunsContext,
 };
 
-/// How long a program may take to end a turn that is interrupted (RUNS-INBOX-3).
+/// How long a program may take to end an interrupted turn (RUNS-INBOX-3).
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
-/// How long a program may take to end when nothing is left for it to do.
+/// How long an idle program may take to exit.
 const CLOSE_GRACE: Duration = Duration::from_secs(4);
 
 pub(crate) enum DriverOrder {
-    /// Hand the prompt of a turn to the provider.
+    /// Send the prompt of a turn to the provider.
     Send { turn: TurnId },
-    /// Bring a turn to its end.
+    /// End a turn.
     Finish { turn: TurnId, manner: StopManner },
     /// A person has decided.
     Decide(Box<ApprovalDecision>),
@@ -80,9 +80,9 @@ pub(crate) struct NodeDriver {
     /// Where that was started.
     place: send::DirectoryIdentity,
     turn: Option<Drive>,
-    /// The turn before, which what comes late belongs to.
+    /// The previous turn, which late output belongs to.
     last: Option<TurnId>,
-    /// What has come late, and of which turn.
+    /// Late output and its turn.
     late: Late,
     /// Whether the program ends with the turn in flight.
     closes: bool,
@@ -180,7 +180,7 @@ impl NodeDriver {
     /// Ends a turn, now or when the program has finished.
     async fn finish(&mut self, turn: TurnId, manner: StopManner) {
         if self.turn.as_ref().is_none_or(|drive| drive.turn != turn) {
-            // A turn that was cut off: what the log has of it is all that there is.
+            // A turn that was cut off: the log has all there is of it.
             let ending = TurnFinish { process_gone: self.open.is_none(), ..TurnFinish::of(turn) };
             finish::close(&self.shared, self.run, ending).await;
             return;
@@ -204,7 +204,7 @@ impl NodeDriver {
         }
     }
 
-    /// Writes down the end of the turn in flight.
+    /// Records the end of the turn in flight.
     async fn close_turn(&mut self) {
         self.flush().await;
         self.count_unknown().await;
@@ -227,7 +227,7 @@ impl NodeDriver {
         }
     }
 
-    /// Ends the program of a node that has nothing to do.
+    /// Ends the program of an idle node.
     async fn leave(&mut self) {
         self.close_provider(CLOSE_GRACE).await;
         self.report(Ask::ReportProcess { node: self.node, process: None }).await;
@@ -275,7 +275,7 @@ impl NodeDriver {
         self.report(Ask::ReportReset { node: self.node, method }).await;
     }
 
-    /// Ends the session; no process of it is left.
+    /// Ends the session and all of its processes.
     async fn close_provider(&mut self, grace: Duration) {
         self.keep_late().await;
         self.count_unknown().await;
@@ -308,7 +308,7 @@ impl NodeDriver {
     }
 }
 
-/// The next signal of a session that is open.
+/// The next signal of an open session.
 async fn signal(open: Option<&mut Opened>) -> Option<Signal> {
     match open {
         Some(open) => open.signals.recv().await,

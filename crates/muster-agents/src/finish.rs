@@ -28,7 +28,7 @@ use super::{artifacts::ArtifactDraft, driver::Whole, packs, reports, shared::Run
 /// Page size and number of pages for a transcript.
 const EVENTS_AT_ONCE: u32 = 1_000;
 const EVENT_PAGES_MAX: usize = 20;
-/// Turns that are looked at for those that ran at the same time.
+/// Turns that are checked for an overlap.
 const TURNS_AT_ONCE: u32 = 200;
 
 /// What its driver knows of a turn that ends.
@@ -51,7 +51,6 @@ impl TurnFinish {
     }
 }
 
-/// What the log knows of a turn that ends.
 struct TurnContext {
     run: Run,
     node: Node,
@@ -63,14 +62,14 @@ struct TurnContext {
     gives_work: bool,
 }
 
-/// Writes down the end of a turn and closes it.
+/// Records the end of a turn and closes it.
 pub(crate) async fn close(shared: &Arc<RunsContext>, run: RunId, ending: TurnFinish) {
     if let Some(close) = closing(shared, run, ending).await {
         shared.report(run, Ask::CloseTurn(Box::new(close))).await;
     }
 }
 
-/// What a turn leaves; `None` when it has ended already.
+/// The result of a turn; `None` when it has ended already.
 pub(crate) async fn closing(
     shared: &Arc<RunsContext>,
     run: RunId,
@@ -135,7 +134,7 @@ pub(crate) fn redacted(text: String) -> String {
     muster_core::redact::text(&text).unwrap_or(text)
 }
 
-/// Writes a file; what cannot be written is missed, not fatal.
+/// Writes a file; a failure is logged, not fatal.
 pub(crate) fn write(
     shared: &RunsContext,
     run: RunId,
@@ -208,7 +207,7 @@ fn events(docs: &Documents<Room>, turn: &NodeTurn) -> Lookup<Vec<RunEvent>> {
     let mut found = Vec::new();
     for _ in 0..EVENT_PAGES_MAX {
         let page = docs.events(&query)?;
-        // What the turn sent to others is theirs.
+        // What the turn sent to others belongs to them.
         let own = page.iter().filter(|recorded| recorded.event.node_id == Some(turn.node_id));
         found.extend(own.map(|recorded| recorded.event.clone()));
         match page.last() {

@@ -86,18 +86,18 @@ pub fn ask(socket: &Path, question: &HookQuestion) -> io::Result<HookAnswer> {
     answer_in(&answer)
 }
 
-/// The answer that a line is; nothing else is one.
+/// Parses an answer.
 fn answer_in(line: &str) -> io::Result<HookAnswer> {
     let named = reading::named(&mut serde_json::Deserializer::from_str(line), "decision")?;
     Ok(serde_json::from_value(named)?)
 }
 
-/// Where the sockets of a storage folder are. The system allows no long paths for them.
+/// The folder of the sockets of a storage folder. The system limits the length of their paths.
 pub(crate) fn sockets(home: &Path) -> PathBuf {
     sockets_beside(home, std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from))
 }
 
-/// The same with the folder that the system keeps for the user's own sockets, if there is one.
+/// The same with the system's folder for the user's own sockets, if there is one.
 fn sockets_beside(home: &Path, own: Option<PathBuf>) -> PathBuf {
     let name = sha256_hex(home.as_os_str().as_encoded_bytes());
     let name = format!("muster-hooks-{}", &name[..16]);
@@ -138,7 +138,7 @@ pub(crate) fn sweep(home: &Path) {
 pub(crate) struct PendingQuestion {
     /// The call.
     pub(crate) question: HookQuestion,
-    /// Where the answer goes; without one the call is denied.
+    /// Channel for the answer; if it is dropped the call is denied.
     pub(crate) answer: oneshot::Sender<HookAnswer>,
 }
 
@@ -164,7 +164,7 @@ impl Post {
         Ok((Self { folder, hearing }, received))
     }
 
-    /// The folder that holds nothing else.
+    /// The folder of the socket alone.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

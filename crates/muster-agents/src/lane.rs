@@ -32,12 +32,11 @@ use super::{
     timers, tools,
 };
 
-/// Events that are looked at together.
 const PAGE_EVENTS: u32 = 512;
 /// Minimum time between writes of the snapshot file.
 const SNAPSHOT_PAUSE: Duration = Duration::from_secs(5);
 
-/// Events with which an input may be over.
+/// Events that may end the need for an original.
 const OVER: [&str; 3] = ["turn.status", "node.inbox", "node.deleted"];
 
 pub(crate) enum LaneOrder {
@@ -45,16 +44,16 @@ pub(crate) enum LaneOrder {
     Look,
     /// Something else of a node is about to be recorded.
     Settle(NodeId, oneshot::Sender<()>),
-    /// This was left to do when the server started.
+    /// Effects that were left to perform when the server started.
     Perform(Vec<RunEffect>),
-    /// Everything ends: processes are closed, files are written.
+    /// Shutdown: processes are closed, files are written.
     Stop(oneshot::Sender<()>),
 }
 
-/// Something to do, with the outcome that it is about.
+/// An effect, with the outcome that it is about.
 enum Work {
     Effect(RunEffect),
-    /// The run works no more; its programs have nothing to do.
+    /// The run does not work any more; its programs are idle.
     CloseAll,
     Answer(NodeId, ToolCompleted),
 }
@@ -73,7 +72,7 @@ pub(crate) struct RunLane {
 }
 
 impl RunLane {
-    /// A lane that has seen everything up to a number.
+    /// A lane that has processed everything up to a number.
     pub(crate) fn of(shared: Arc<RunsContext>, run: RunId, after: u64) -> Self {
         let log = LogFile::of(&shared.files, run);
         let mirror = Mirror::start(Arc::clone(&shared), run);
@@ -84,7 +83,7 @@ impl RunLane {
         Self { shared, run, after, log, drivers, checks, mirror, snapshot_due, deleted }
     }
 
-    /// Follows the run until everything ends.
+    /// Follows the run until shutdown.
     pub(crate) async fn follow(mut self, mut orders: mpsc::UnboundedReceiver<LaneOrder>) {
         self.catch_up_file().await;
         let mut next = None;
@@ -131,7 +130,7 @@ impl RunLane {
         }
     }
 
-    /// Reads what has come since, and has done what follows from it.
+    /// Reads new events and performs their effects.
     async fn look(&mut self) {
         loop {
             let shared = Arc::clone(&self.shared);
@@ -180,7 +179,7 @@ impl RunLane {
         }
     }
 
-    /// Forgets what was typed into inputs that are over.
+    /// Removes originals of inputs that no turn needs any more.
     fn sweep(&self) {
         let shared = Arc::clone(&self.shared);
         let run = self.run;
@@ -193,7 +192,7 @@ impl RunLane {
         }
     }
 
-    /// Has one thing done; nothing here waits.
+    /// Performs one effect; never blocks.
     fn perform(&mut self, effect: RunEffect) {
         match effect {
             RunEffect::RunBoot => self.spawn(phases::boot),
@@ -342,7 +341,7 @@ struct Page {
     work: Vec<Work>,
 }
 
-/// The next events with what follows from them.
+/// The next events with their effects.
 fn page(shared: &RunsContext, run: RunId, after: u64) -> Result<Page, StoreError> {
     let stream = run.stream();
     let rows = shared.engine.store().snapshot()?.tail(&stream, after, PAGE_EVENTS)?;
@@ -375,7 +374,7 @@ fn page(shared: &RunsContext, run: RunId, after: u64) -> Result<Page, StoreError
     Ok(Page { rows, events, work })
 }
 
-/// Whether a run works no more: it is stopped, or has ended (RUNS-REST-9).
+/// Whether a run stops working: it is stopped, or has ended (RUNS-REST-9).
 fn stops(event: &RunEvent) -> bool {
     let RunFact::RunPatched(patched) = &event.fact else { return false };
     let patch = &patched.patch.run;

@@ -90,12 +90,12 @@ use self::{
 };
 use muster_engine::Engine;
 
-/// How long the end of all runs may take (RUNS-REC-4).
+/// Time limit of the shutdown of all runs (RUNS-REC-4).
 const SHUTDOWN_MAX: Duration = Duration::from_secs(9);
 
-/// How the names of their streams begin.
+/// Prefix of their streams.
 const RUN_STREAMS: &str = "run/";
-/// How the names of sessions' streams begin.
+/// Prefix of the streams of sessions.
 const SESSION_STREAMS: &str = "session/";
 /// The last event of a run.
 const DELETED: &str = "run.deleted";
@@ -158,12 +158,12 @@ impl Runs {
         &self.shared.settings
     }
 
-    /// The engine underneath, for reading several streams at one moment.
+    /// The engine, for reading several streams in one snapshot.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.shared.engine
     }
 
-    /// Lets nodes call operations of the task store that a person has to approve.
+    /// Lets nodes call operations of the task store that need a person's approval.
     pub fn offer_operations(&self, operations: Arc<dyn TaskOperations>) {
         self.shared.offer_operations(operations);
     }
@@ -190,7 +190,7 @@ impl Runs {
         self.shared.ask(run, by, ask)
     }
 
-    /// Runs a view over one moment of a run; blocks.
+    /// Runs a view over one snapshot of a run; blocks.
     pub fn read<T>(
         &self,
         run: RunId,
@@ -247,7 +247,7 @@ impl Runs {
         calls::attention(&self.shared)
     }
 
-    /// The node whose agent bears a token, while its process is there (RUNS-SEC-3).
+    /// The node whose agent bears a token, while its process runs (RUNS-SEC-3).
     pub fn node_of_token(&self, token: &str) -> Option<Bearer> {
         self.shared.tokens.bearer(token)
     }
@@ -269,7 +269,7 @@ impl Runs {
         removal::delete(&self.shared, run).await
     }
 
-    /// Ends everything: turns are interrupted, processes closed, files written (RUNS-REC-4).
+    /// Shuts down: turns are interrupted, processes closed, files written (RUNS-REC-4).
     pub async fn shut_down(&self) {
         self.shared.closing.send_replace(true);
         let stopped = async {

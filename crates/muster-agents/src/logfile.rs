@@ -25,12 +25,11 @@ use super::{
 };
 use muster_engine::ExecuteError;
 
-/// What the name of a file ends with, before a number, that had more events than the store.
+/// Suffix, followed by a number, of a file that had more events than the store.
 pub(crate) const NEWER: &str = "jsonl.newer-";
 
 const PAGE_EVENTS: u32 = 1_000;
 
-/// Why a file was not written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileFailure {
     #[error(transparent)]
@@ -47,7 +46,7 @@ struct Lines {
     /// Lines that are whole.
     whole: u64,
     last: Vec<u8>,
-    /// Whether the last one is not whole.
+    /// Whether the last line is incomplete.
     is_torn: bool,
 }
 
@@ -149,8 +148,8 @@ impl LogFile {
         Ok(())
     }
 
-    /// Keeps a file that has more events than the store: the store was put back from an older copy,
-    /// and what happened since is nowhere else.
+    /// Keeps a file that has more events than the store: the store was restored from an older copy,
+    /// and later events exist nowhere else.
     fn keep_longer(&self, run: RunId, events: u64) -> Result<(), FileFailure> {
         let Some(lines) = self.lines()?.filter(|lines| lines.whole > events) else {
             return Ok(());
@@ -171,8 +170,8 @@ impl LogFile {
         Ok(())
     }
 
-    /// Adds events. Whatever an earlier failure left out is added first, so that the file never has
-    /// a hole.
+    /// Adds events. Events that an earlier failure left out are added first, so that the file never
+    /// has a gap.
     pub(crate) fn append(
         &self,
         store: &dyn Store,

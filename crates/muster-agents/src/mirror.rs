@@ -90,7 +90,7 @@ pub(crate) fn concerns(event: &RunEvent) -> bool {
 pub(crate) struct Mirror {
     shared: Arc<RunsContext>,
     run: RunId,
-    /// Names of tools whose outcome is still to come.
+    /// Names of tools whose outcome is pending.
     tools: BTreeMap<ToolId, String>,
 }
 

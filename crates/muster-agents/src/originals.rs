@@ -87,7 +87,7 @@ impl Originals {
         }
     }
 
-    /// What was typed into an input, if it held a secret.
+    /// The original of an input, if it held a secret.
     pub(crate) fn of(&self, run: &Run, item: &InboxItem) -> Option<String> {
         let InboxContent::Message(message) = &item.content else { return None };
         if item.kind != ItemKind::Message || !message.content.contains(REDACTED) {
@@ -99,7 +99,7 @@ impl Originals {
             return found;
         }
         let goal = fs::read_to_string(self.path(run.id, OriginalOf::Goal)).ok()?;
-        // From here on it goes with the input.
+        // From here on it is kept with the input.
         match self.keep(run.id, own, &goal) {
             Ok(()) => self.forget(run.id, OriginalOf::Goal),
             Err(error) => {
@@ -109,7 +109,7 @@ impl Originals {
         Some(goal)
     }
 
-    /// Inputs of a run that have a file.
+    /// Inputs of a run with an original.
     fn kept(&self, run: RunId) -> Vec<ItemId> {
         let Ok(entries) = fs::read_dir(self.folder(run)) else { return Vec::new() };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -129,13 +129,13 @@ fn remove(path: &Path) {
 /// Which files a sweep may remove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sweep {
-    /// Those of inputs that are known to be over.
+    /// Those of inputs that are known to be finished.
     Known,
     /// Also those of inputs that were never created; none are written during startup.
     Start,
 }
 
-/// Forgets what no turn of a run needs any more.
+/// Removes the originals that no turn of a run needs any more.
 pub(crate) fn sweep(shared: &Arc<RunsContext>, run: RunId, how: Sweep) {
     let kept = shared.originals.kept(run);
     if kept.is_empty() {

@@ -1,4 +1,4 @@
-//! Context packs that go with work (RUNS-PACK).
+//! Context packs that are sent with work (RUNS-PACK).
 
 use std::{io::Read as _, path::PathBuf, sync::Arc};
 
@@ -25,8 +25,8 @@ use super::{
     tools::{PathPurpose, Workdir},
 };
 
-/// Share of the room that is left which the text of the tree may take: quotes and ends of lines
-/// take two characters in JSON.
+/// Share of the remaining room for the text of the tree: quotes and line ends take two characters
+/// in JSON.
 const TREE_PERCENT: usize = 80;
 /// Characters of everything but the text: names, hashes and the rule.
 const TREE_KEYS_CHARS: usize = 350;
@@ -75,7 +75,7 @@ pub(crate) async fn build(
     shared.files.write(run, id, draft).ok()
 }
 
-/// What is known of the repository; little without one.
+/// Facts about the repository; few without one.
 async fn facts(cwd: &str, workdir: &str) -> RepoFacts {
     let known = repository::facts(std::path::Path::new(workdir)).await.ok();
     RepoFacts {
@@ -100,8 +100,8 @@ async fn tree(shared: &Arc<RunsContext>, session: &str, left: usize) -> Option<P
     tokio::task::spawn_blocking(read).await.ok().flatten().map(PackTree::from)
 }
 
-/// Beginnings of the documents that a reader would open first. Agents may have made them: what is
-/// not a regular file is left out.
+/// Excerpts of the documents that a reader would open first. Agents may have created them: only
+/// regular files are read.
 async fn excerpts(shared: &Arc<RunsContext>, run: &Run) -> Vec<DocRef> {
     let mut names = vec!["README.md".to_owned()];
     for path in &run.docs_paths {

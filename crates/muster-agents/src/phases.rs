@@ -44,7 +44,7 @@ const TAIL_BYTES: usize = 8 * 1024;
 /// Lines of output that distinguish one failure from another.
 const FAILURE_LINES: usize = 40;
 
-/// The outcome of one check of the surroundings.
+/// The outcome of one check of the environment.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Fitness {
@@ -71,7 +71,7 @@ async fn load_run(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Nod
     shared.view(run, view).await.ok()
 }
 
-/// Checks the surroundings and reports what was found.
+/// Checks the environment and reports the result.
 pub(crate) async fn boot(shared: Arc<RunsContext>, run: RunId) {
     let Some((record, nodes)) = load_run(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
@@ -143,7 +143,7 @@ async fn repository(cwd: &Path) -> Result<String, String> {
     Ok(format!("branch {}, {changed_files} changed files", branch.as_deref().unwrap_or("unknown")))
 }
 
-/// The programs of nodes, each looked for once and all at the same time.
+/// The programs of nodes, each probed once and all concurrently.
 struct Probing(BTreeMap<(Provider, String), watch::Receiver<Option<Probe>>>);
 
 impl Probing {
@@ -164,7 +164,7 @@ impl Probing {
         Self(probing)
     }
 
-    /// What became of looking for the program of a node.
+    /// The probe result for the program of a node.
     async fn of(&self, node: &Node) -> Result<String, String> {
         let found = self.0.get(&(node.provider, node.provider_profile.clone()));
         let Some(mut found) = found.cloned() else {
@@ -217,7 +217,7 @@ struct VerifyFile {
     checks: Vec<Outcome>,
 }
 
-/// Runs the checks one after the other and reports what they gave (RUNS-PH-2).
+/// Runs the checks one after the other and reports the results (RUNS-PH-2).
 pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
     let Some((record, _)) = load_run(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
@@ -247,7 +247,7 @@ pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
     }
 }
 
-/// What the checks gave, as lines for the task that the run is bound to.
+/// The results of the checks, as lines for the task of the run.
 fn evidence(checks: &[Outcome], report: &WrittenFile) -> Vec<String> {
     let line = |check: &Outcome| {
         let code = check.exit_code.map_or("no exit code".to_owned(), |code| format!("exit {code}"));
@@ -322,7 +322,7 @@ fn directory_of(run: &Run, check: &Check) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, outside))
 }
 
-/// What failed, in a form that is the same when the same fails again (13 of the rules).
+/// A hash of the failures that is the same when the same fails again (13 of the rules).
 fn failure_hash(failing: &[&Outcome]) -> String {
     let mut parts: Vec<String> = failing
         .iter()

@@ -69,7 +69,7 @@ const PASSED_ON: [&str; 32] = [
     "ALL_PROXY",
     "NODE_EXTRA_CA_CERTS",
 ];
-/// Families of names that are passed on.
+/// Prefix of further variables that are passed on.
 const PASSED_ON_PREFIX: &str = "LC_";
 
 /// A program to start.
@@ -86,7 +86,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) confinement: Option<&'a Confinement>,
 }
 
-/// A process that was started, with everything that it starts itself.
+/// A started process, with its descendants.
 pub(crate) struct RunningProcess {
     child: Child,
     family: Family,
@@ -96,7 +96,7 @@ pub(crate) struct RunningProcess {
     pub(crate) identity: Process,
 }
 
-/// The ends of a process that are read and written.
+/// The pipes of a process.
 pub(crate) struct ProcessStreams {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
@@ -161,12 +161,12 @@ impl RunningProcess {
         self.child.wait().await
     }
 
-    /// Keeps in mind what it has started so far.
+    /// Remembers the descendants so far.
     pub(crate) fn look_below(&mut self) {
         self.seen = family::below(self.identity.pid);
     }
 
-    /// Asks the whole group to end, and kills everything of it that has not ended in time.
+    /// Sends TERM to the group, and kills what has not ended in time.
     pub(crate) async fn end(mut self, grace: Duration) {
         self.look_below();
         let group = self.identity.pid;
@@ -177,7 +177,7 @@ impl RunningProcess {
         self.kill().await;
     }
 
-    /// Kills it and everything that it started.
+    /// Kills it and its descendants.
     pub(crate) async fn kill(mut self) {
         let family = self.family.clone();
         let pid = self.identity.pid;

@@ -58,14 +58,14 @@ use agent::AgentAdapter;
 /// Something that takes its time.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Signals that may wait before the program has to.
+/// Signals that may be queued before the program has to wait.
 pub(crate) const SIGNALS_MAX: usize = 256;
 
 /// Opens sessions with one family of programs.
 pub(crate) trait ProviderAdapter: Send + Sync {
     /// Opens a session; the process is running when it returns.
     fn open(&self, opening: SessionOpening) -> Pending<'_, Result<Opened, OpenFailure>>;
-    /// Whether the program is there and what it calls itself; asks no model.
+    /// Whether the program is installed and its version; calls no model.
     fn probe(&self) -> Pending<'_, Probe>;
 }
 
@@ -89,7 +89,6 @@ pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn Provider
     }
 }
 
-/// Everything that a session is opened with.
 pub(crate) struct SessionOpening {
     /// What the core orders.
     pub(crate) order: OpenOrder,
@@ -110,7 +109,7 @@ pub(crate) struct SessionOpening {
     /// The command that an agent's own hook runs before it makes a call, and the socket it connects
     /// to.
     pub(crate) hook: Option<(Vec<String>, PathBuf)>,
-    /// Variables besides those of its profile, such as where Muster's tools are.
+    /// Variables besides those of its profile, such as the address of Muster's tools.
     pub(crate) env: BTreeMap<String, String>,
 }
 
@@ -166,7 +165,7 @@ pub(crate) struct OpenFailure {
     pub(crate) detail: String,
 }
 
-/// The program is not there to be written to.
+/// The program cannot be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unreachable;
 
@@ -177,7 +176,7 @@ pub(crate) struct TurnQuestion {
     pub(crate) kind: PromptKind,
     /// The prompt.
     pub(crate) text: String,
-    /// The inputs that it holds, for programs that want them apart.
+    /// The inputs of the prompt, for programs that want them separately.
     pub(crate) inputs: Vec<InboxItem>,
     pub(crate) attempt: u32,
     /// What it may do in this turn.
@@ -186,7 +185,7 @@ pub(crate) struct TurnQuestion {
     pub(crate) global_mode: GlobalMode,
 }
 
-/// The answer to a question of a program.
+/// A decision about a question of a program.
 pub(crate) struct Verdict<'a> {
     pub(crate) turn: TurnId,
     /// The program's id of the question.
@@ -216,13 +215,13 @@ pub(crate) trait ProviderConversation: Send + Sync {
     fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable>;
     /// Sends a person's decision.
     fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable>;
-    /// Gives it the outcome of a call.
+    /// Sends the outcome of a call.
     fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable>;
     /// Asks it to end the turn.
     fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable>;
     /// Makes it forget; only if its capabilities include that.
     fn reset(&mut self) -> Result<(), Unreachable>;
-    /// Ends it: asks first, then kills. No process of it is left when this is done.
+    /// Ends it: asks first, then kills. All of its processes have ended when this is done.
     fn close(self: Box<Self>, grace: Duration) -> Pending<'static, ()>;
 }
 
@@ -293,7 +292,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A program that cannot be used, and all that is not known of one.
+    /// A program that cannot be used.
     pub(crate) fn absent(detail: String) -> Self {
         let version = None;
         let logged_in = None;

@@ -26,7 +26,6 @@ pub struct Rebuilt {
     pub runs: u64,
     /// Runs that the store had a part of.
     pub continued: u64,
-    /// The events that were put back.
     pub events: u64,
     /// Runs that the store has, and that were left as they are.
     pub kept: u64,
@@ -43,7 +42,7 @@ struct Placed {
     ts: Moment,
 }
 
-/// A file of events as far as it can be used.
+/// The usable part of a file of events.
 struct Readable {
     file: PathBuf,
     /// Lines as an import takes them.
@@ -52,7 +51,7 @@ struct Readable {
     unusable: Vec<u64>,
 }
 
-/// Puts back what the store does not have.
+/// Restores what the store does not have.
 pub fn rebuild(engine: &Engine, home: &Path) -> Result<Rebuilt, TransferError> {
     let mut rebuilt = Rebuilt::default();
     for (run, folder) in folders(home)? {
@@ -133,7 +132,7 @@ fn longest(folder: &Path) -> io::Result<Option<Readable>> {
     Ok(longest)
 }
 
-/// The lines that follow each other without a hole, as an import takes them.
+/// The lines without a gap, as an import takes them.
 fn usable(text: &str, mut refuse: impl FnMut(u64)) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines()) {

@@ -1,5 +1,5 @@
-//! What a start does before anything else: nothing of an earlier server is left alive, and every
-//! turn that was in flight is brought to its end (RUNS-REC).
+//! What a start does first: it kills what is left of an earlier server, and ends every turn that
+//! was in flight (RUNS-REC).
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use super::{
     shared::RunsContext,
 };
 
-/// What a run was left with.
+/// What an earlier server left of a run.
 struct Left {
     needs_recovery: bool,
     processes: Vec<Process>,
@@ -42,7 +42,7 @@ fn left(docs: &Documents<Room>) -> lookup::Lookup<Left> {
     })
 }
 
-/// Recovers every run, and has done what is left to do.
+/// Recovers every run, and performs what is left to do.
 pub(crate) async fn recover(shared: &Arc<RunsContext>) -> Result<(), StoreError> {
     let mark = shared.mark.clone();
     let storage = shared.settings.home.clone();

@@ -1,5 +1,5 @@
-//! Files whose folder an agent may write to. Between a look and an opening one may become a link or
-//! a pipe, so what was opened is looked at, and opening never waits.
+//! Files in a folder that an agent may write to. Between a check and an open one may become a link
+//! or a pipe, so the open file is checked, and opening never blocks.
 
 use std::{
     fs::{File, OpenOptions},

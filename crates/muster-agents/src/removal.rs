@@ -1,5 +1,5 @@
-//! How a run goes: its turns end, its processes and lane end, its files wait in the trash, and the
-//! log forgets it.
+//! How a run is deleted: its turns, processes and lane end, its files go to the trash, and its log
+//! is deleted.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,9 +14,9 @@ use super::{
     trash, worktree,
 };
 
-/// How long turns may take to end before the processes are killed all the same.
+/// How long turns may take to end before the processes are killed anyway.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// Pause between two looks at whether they have.
+/// Pause between two checks.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), AskError> {

@@ -9,8 +9,8 @@ use super::diff::git;
 /// The author of the first commit.
 const AUTHOR: [&str; 4] = ["-c", "user.name=Muster", "-c", "user.email=muster@localhost"];
 
-/// Makes a repository of a directory, with everything in it as the first commit. Whether there is
-/// one now: without a git program the directory stays as it is.
+/// Turns a directory into a repository, with everything in it as the first commit. Returns whether
+/// there is one now: without a git program the directory stays as it is.
 pub async fn make_repository(directory: &Path) -> io::Result<bool> {
     if !git::is_there() {
         return Ok(false);
@@ -32,7 +32,6 @@ pub async fn make_repository(directory: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What is known of a repository.
 pub(crate) struct Facts {
     /// The branch that is checked out.
     pub(crate) branch: Option<String>,

@@ -16,12 +16,11 @@ use tokio::sync::mpsc;
 
 use super::{begin, shared::RunsContext};
 
-/// Something that the schedule has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
-    /// Something of this run may have changed.
+    /// Something in this run may have changed.
     Look(RunId),
-    /// A node's turn has begun, or could not.
+    /// A node's turn has begun, or could not begin.
     Begun(RunId, NodeId),
     /// The run was deleted.
     Forget(RunId),
@@ -31,7 +30,7 @@ pub(crate) enum Wish {
 pub(crate) struct Schedule {
     shared: Arc<RunsContext>,
     agendas: BTreeMap<RunId, Agenda>,
-    /// Nodes whose turns are being prepared; they hold slots already.
+    /// Nodes whose turns are being prepared; they already hold slots.
     preparing: BTreeMap<RunId, BTreeSet<NodeId>>,
     ring: SlotRing,
 }
@@ -55,7 +54,7 @@ impl Schedule {
             let Some(first) = wish else { return };
             let mut stale = BTreeSet::new();
             self.note(first, &mut stale);
-            // What has come meanwhile is looked at together.
+            // Requests that are queued are handled together.
             while let Ok(wish) = wishes.try_recv() {
                 self.note(wish, &mut stale);
             }
@@ -105,7 +104,7 @@ impl Schedule {
         }
     }
 
-    /// Looks at a run again when the time has come.
+    /// Checks a run again at a later time.
     fn come_back(&self, run: RunId, at: Moment) {
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
@@ -115,7 +114,7 @@ impl Schedule {
         });
     }
 
-    /// Starts as many as there are free slots, the runs in turn.
+    /// Starts as many as there are free slots, alternating between runs.
     fn fill(&mut self) {
         while self.held() < self.shared.settings.max_parallel_turns {
             let Some((run, start)) = self.ring.next(&mut self.agendas) else { return };
@@ -128,7 +127,7 @@ impl Schedule {
         }
     }
 
-    /// Slots that are held, in all runs.
+    /// Slots in use, over all runs.
     fn held(&self) -> u32 {
         let running: u32 = self.agendas.values().map(|agenda| agenda.running).sum();
         let preparing: usize = self.preparing.values().map(BTreeSet::len).sum();

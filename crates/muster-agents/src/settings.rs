@@ -15,7 +15,7 @@ use super::templates::TemplateShelf;
 pub struct RunsSettings {
     /// The storage folder; files of runs are kept below it.
     pub home: PathBuf,
-    /// Directory of a run whose creator names none.
+    /// Default directory of a run.
     pub served_dir: PathBuf,
     /// Templates of the user; below the storage folder by default.
     pub templates_dir: PathBuf,
@@ -37,12 +37,12 @@ pub struct RunsSettings {
     /// is added to it. Without it calls of some agents cannot be changed.
     pub hook: Option<Vec<String>>,
     /// The command that contains a process before it becomes an agent; an order and the agent's own
-    /// command are added to it. Without it nothing is contained.
+    /// command are appended. Without it nothing is contained.
     pub launcher: Option<Vec<String>>,
 }
 
-/// The command that serves Muster's tools to one agent. What binds it to a node is added to its
-/// variables when the agent is started.
+/// The command that serves Muster's tools to one agent. Variables that bind it to a node are added
+/// when the agent is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct McpCommand {
     /// The program.
@@ -89,7 +89,7 @@ pub enum ToolExecution {
 /// A named command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Program and arguments; no shell reads them.
+    /// Program and arguments; no shell is involved.
     pub command: Vec<String>,
     /// Variables that it gets besides those that every program gets.
     pub env: BTreeMap<String, String>,
@@ -118,10 +118,10 @@ pub enum Contain {
     Off,
 }
 
-/// How far a program may reach that does not ask.
+/// The sandbox of a program that does not ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sandbox {
-    /// It writes where it works, and nowhere else.
+    /// It writes in its directory, and nowhere else.
     #[default]
     Workspace,
     /// Everywhere.
@@ -194,14 +194,14 @@ impl RunsSettings {
         }
     }
 
-    /// Adds the command that nodes of a family use unless they name another.
+    /// Adds the default command of a family.
     #[must_use]
     pub fn with_default(mut self, provider: Provider, profile: Profile) -> Self {
         self.profiles.insert((provider, DEFAULT_PROFILE.to_owned()), profile);
         self
     }
 
-    /// The templates that a run in a directory finds.
+    /// The templates for a run in a directory.
     pub(crate) fn templates(&self, cwd: &Path) -> TemplateShelf {
         TemplateShelf { user: self.templates_dir.clone(), repository: Some(cwd.to_owned()) }
     }

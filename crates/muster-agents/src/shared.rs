@@ -46,14 +46,14 @@ pub type RunEvents = Vec<Recorded<RunEvent>>;
 /// Why a command gave none.
 pub type AskError = ExecuteError<RunRejection>;
 
-/// Pause before a write that the store refused is tried again.
+/// Pause before a failed write is retried.
 const STORE_PAUSE: Duration = Duration::from_millis(500);
 /// How long a call waits for the earlier output of its program.
 const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// A prompt that is written and whose turn begins.
 pub(crate) struct PromptedTurn {
-    /// What is sent, and what the effective prompt is.
+    /// The sent and the effective prompt.
     pub(crate) prompt: Prompt,
     /// The inputs that it holds.
     pub(crate) inputs: Vec<InboxItem>,
@@ -75,7 +75,6 @@ pub(crate) struct RunsContext {
     pub(crate) closing: watch::Sender<bool>,
     /// Todo lists of nodes.
     pub(crate) lists: Lists,
-    /// Tokens of the agents that are there.
     pub(crate) tokens: Tokens,
     /// Calls of tools that touch files.
     pub(crate) file_calls: FileCalls,
@@ -127,7 +126,7 @@ impl RunsContext {
         }
     }
 
-    /// How a process of a node is contained, and what that comes to.
+    /// How a process of a node is contained, and a description of it.
     pub(crate) fn confine(&self, node: &Node) -> (Option<Confinement>, Containment) {
         let profile = self.settings.profile(node.provider, &node.provider_profile);
         let contain = profile.map(|profile| profile.contain).unwrap_or_default();
@@ -139,7 +138,7 @@ impl RunsContext {
         locked(&self.lock).take();
     }
 
-    /// Lets nodes call operations of the task store; only the first offer counts.
+    /// Lets nodes call operations of the task store; only the first call counts.
     pub(crate) fn offer_operations(&self, operations: Arc<dyn TaskOperations>) {
         if self.operations.set(operations).is_err() {
             tracing::warn!("operations of the task store were registered already");
@@ -195,7 +194,7 @@ impl RunsContext {
         }
     }
 
-    /// The same where a refusal means that the matter is settled already.
+    /// Submits a command whose rejection means that the matter is settled already.
     pub(crate) async fn report(self: &Arc<Self>, run: RunId, ask: Ask) -> RunEvents {
         match self.submit(run, ask).await {
             Ok(events) => events,
@@ -206,7 +205,7 @@ impl RunsContext {
         }
     }
 
-    /// Runs a view over one moment of a run, off the threads that must not wait.
+    /// Runs a view over one snapshot of a run, on a thread that may block.
     pub(crate) async fn view<T: Send + 'static>(
         self: &Arc<Self>,
         run: RunId,
@@ -244,7 +243,7 @@ impl RunsContext {
         IdSeed(u128::from_be_bytes(bytes)).mint(self.engine.now()).fresh()
     }
 
-    /// The lane of a run; it follows everything from now on.
+    /// The lane of a run; it follows all events from now on.
     pub(crate) fn lane(
         self: &Arc<Self>,
         run: RunId,
@@ -297,7 +296,7 @@ impl RunsContext {
         }
     }
 
-    /// Forgets a run whose lane has ended; nothing follows it.
+    /// Deletes a run whose lane has ended.
     pub(crate) fn forget(&self, run: RunId) -> Result<(), AskError> {
         let seed = IdSeed(self.fresh());
         let command = RunCommand { by: Actor::RUNTIME, seed, ask: Ask::RemoveRun };

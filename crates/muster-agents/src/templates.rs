@@ -15,7 +15,7 @@ pub struct FoundTemplate {
     pub name: String,
     /// Where it was found: `repo`, `user` or `system`.
     pub source: &'static str,
-    /// Its file; none of those that Muster brings along.
+    /// Its file; `None` for a built-in template.
     pub path: Option<PathBuf>,
     /// The whole file.
     pub content: String,
@@ -38,7 +38,7 @@ impl FoundTemplate {
     }
 }
 
-/// Where templates are looked for: in a repository, in the folder of the user, in the product.
+/// Where templates are searched: in a repository, in the folder of the user, in the product.
 #[derive(Clone, Debug)]
 pub struct TemplateShelf {
     /// The folder of the user.
@@ -77,7 +77,7 @@ impl TemplateShelf {
         Ok(content.map(|content| FoundTemplate { name, source: "system", path: None, content }))
     }
 
-    /// Every template that can be found, by name; what shadows another hides it.
+    /// Every template, by name; one that shadows another hides it.
     pub fn list(&self) -> io::Result<Vec<FoundTemplate>> {
         let mut names: Vec<String> =
             templates::BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -102,7 +102,7 @@ fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.md"))
 }
 
-/// A file itself: what a link leads to is not looked at.
+/// Whether it is a file; links are not followed.
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }

@@ -36,7 +36,7 @@ use serde_json::Value;
 use super::{Profile, Protocol, Runs, RunsSettings};
 use muster_engine::{Engine, SystemClock};
 
-/// How long anything may take that is waited for.
+/// Timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program that follows its input as a script.

@@ -23,8 +23,8 @@ async fn gives_up(shared: &Arc<RunsContext>, run: RunId, approval: ApprovalId) -
     tool.is_some_and(|tool| shared.is_awaited(tool))
 }
 
-/// Comes back later. Most turns end long before, so what waits is small: what is to be done then
-/// gets its place when it is done.
+/// Runs later. Most turns end long before, so the waiting task is small: the future of the work is
+/// allocated when it is due.
 pub(crate) async fn wake(shared: Arc<RunsContext>, run: RunId, at: Moment, timer: Timer) {
     let left = at.ms().saturating_sub(shared.engine.now().0);
     tokio::time::sleep(Duration::from_millis(u64::try_from(left).unwrap_or(0))).await;
@@ -33,7 +33,7 @@ pub(crate) async fn wake(shared: Arc<RunsContext>, run: RunId, at: Moment, timer
 
 async fn act(shared: Arc<RunsContext>, run: RunId, timer: Timer) {
     let ask = match timer {
-        // A program that calls by lines waits as long as it takes (RUNS-TOOL-5).
+        // A program that calls over JSON lines waits as long as it takes (RUNS-TOOL-5).
         Timer::Hold(approval) if !gives_up(&shared, run, approval).await => return,
         Timer::Hold(approval) => Ask::HoldExpired { approval },
         Timer::TurnLimit(turn) => {

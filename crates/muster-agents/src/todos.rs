@@ -42,14 +42,14 @@ struct Shown {
 }
 
 impl Lists {
-    /// A session belongs to a node.
+    /// Records that a session belongs to a node.
     pub(crate) fn know(&self, session: &SessionId, run: RunId, node: NodeId) {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = || Shown { run, node, todos: Vec::new() };
         lists.entry(session.stream()).or_insert_with(shown);
     }
 
-    /// The sessions whose run and node are meant.
+    /// The sessions of matching runs and nodes.
     pub(crate) fn sessions(&self, is_meant: impl Fn(RunId, NodeId) -> bool) -> Vec<SessionId> {
         let lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let meant = lists.iter().filter(|(_, shown)| is_meant(shown.run, shown.node));
@@ -69,7 +69,7 @@ impl Lists {
     }
 }
 
-/// Shows the lists of sessions at their nodes, whenever one changes.
+/// Updates the lists of nodes whenever those of their sessions change.
 pub(crate) async fn show(shared: Arc<RunsContext>, mut news: mpsc::UnboundedReceiver<Grown>) {
     let mut closing = shared.closing.subscribe();
     loop {
@@ -143,7 +143,7 @@ pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &
     }
 }
 
-/// The plan as the result of a tool, which readers of todo lists look at.
+/// The plan as the result of a tool, which readers of todo lists read.
 fn plan_result(
     docs: &Documents<SessionAggregate>,
     items: &[Value],

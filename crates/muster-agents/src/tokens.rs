@@ -1,5 +1,5 @@
-//! Tokens with which agents call Muster's tools. One belongs to a node and one process of it, and
-//! dies with that (RUNS-SEC-3).
+//! Tokens with which agents call Muster's tools. One belongs to a node and one of its processes,
+//! and expires with it (RUNS-SEC-3).
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,12 @@ pub struct Bearer {
     pub node: NodeId,
 }
 
-/// Tokens by their hashes: what is looked up is never the secret itself.
+/// Tokens by their hashes: the secret itself is never stored or compared.
 #[derive(Default)]
 pub(crate) struct Tokens(Mutex<BTreeMap<String, Bearer>>);
 
 impl Tokens {
-    /// Makes a token for the process of a node that is about to start.
+    /// Issues a token for a process of a node that is about to start.
     pub(crate) fn issue(&self, run: RunId, node: NodeId) -> String {
         let mut bytes = [0; 32];
         if let Err(error) = getrandom::fill(&mut bytes) {

@@ -1,4 +1,4 @@
-//! Tools of Muster that agents call: what is offered, how a call is made, and the ones that the
+//! Tools of Muster that agents call: which are offered, how a call is made, and those that the
 //! runtime executes itself.
 
 mod aside;
@@ -53,12 +53,10 @@ use muster_engine::ExecuteError;
 const OUTPUT_BYTES_MAX: usize = 16 * 1024;
 /// Default time limit of a command.
 const COMMAND_SECONDS: u64 = 600;
-/// How long a command may take at most.
+/// Longest time limit of a command.
 const COMMAND_SECONDS_MAX: u64 = 7_200;
 
-/// A call that an agent makes.
 pub(crate) struct Called {
-    /// The turn that it is made in.
     pub(crate) turn: TurnId,
     pub(crate) tool: ToolId,
     /// The program's id of it.
@@ -120,7 +118,7 @@ async fn task_done(shared: &Arc<RunsContext>, run: RunId) -> Option<bool> {
     bound::is_done(shared, &record).await
 }
 
-/// Files that have to be there before a call is made.
+/// Files that have to exist before a call is made.
 async fn files_for(
     shared: &Arc<RunsContext>,
     run: RunId,
@@ -149,13 +147,12 @@ async fn files_for(
     files
 }
 
-/// A refusal in words for an agent.
+/// A rejection in words for an agent.
 pub(crate) fn words(rejection: &RunRejection) -> ToolError {
     let (code, message) = offer::refusal(rejection);
     ToolError { message, code: Some(code.to_owned()) }
 }
 
-/// What is known of the caller.
 struct Caller {
     run: Run,
     node: Node,
@@ -204,7 +201,7 @@ async fn operate(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
     shared.report(run, Ask::FinishTool { turn, tool: id, result, error }).await;
 }
 
-/// What comes of a call, if its arguments can be read.
+/// The outcome of a call, if its arguments can be parsed.
 async fn outcome(
     shared: &Arc<RunsContext>,
     caller: Caller,

@@ -16,7 +16,7 @@ pub struct Discarded {
     pub path: PathBuf,
     /// When the run was deleted.
     pub deleted_at: Timestamp,
-    /// What they take on the disk.
+    /// Their size on the disk.
     pub bytes: u64,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn name(run: RunId, deleted_at: Timestamp) -> String {
     format!("{run}-{}", deleted_at.0)
 }
 
-/// What was deleted before a moment, oldest first. Whatever else is there is not Muster's.
+/// What was deleted before a moment, oldest first. Other entries are not Muster's.
 pub fn discarded(home: &Path, before: Timestamp) -> io::Result<Vec<Discarded>> {
     let entries = match fs::read_dir(folder(home)) {
         Ok(entries) => entries,

@@ -69,7 +69,7 @@ async fn clear(folders: Vec<PathBuf>) -> Vec<String> {
     removing.await.unwrap_or_else(|error| vec![format!("worktrees were not looked at: {error}")])
 }
 
-/// What happens to files that git ignores, which are nowhere else and in no snapshot.
+/// How to treat files that git ignores, which are nowhere else and in no snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoredFiles {
     /// A worktree with some stays.
@@ -103,7 +103,7 @@ pub(crate) fn remove_merged(folder: &Path, ignored: IgnoredFiles) -> Result<(), 
     if let Some(Err(reason)) = own.map(|own| home.ask(&["branch", "--delete", "--force", &own])) {
         tracing::debug!(reason, "could not delete the branch of a worktree");
     }
-    // The folder of the run goes when nothing is left in it.
+    // The folder of the run is removed when nothing is left in it.
     if let Some(Err(error)) = folder.parent().map(std::fs::remove_dir) {
         tracing::debug!(%error, "kept the folder of the run's worktrees");
     }

@@ -44,11 +44,12 @@ const GIVEN_UP: [CapabilitySet; 9] = [
     CapabilitySet::BPF,
     CapabilitySet::CHECKPOINT_RESTORE,
 ];
-/// Where the kernel shows itself and its devices; programs do not work unless they can write there.
+/// Where the kernel exposes itself and its devices; programs do not work unless they can write
+/// there.
 const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 /// The source that a table of mounts names for a cover.
 const COVER: &str = "muster";
-/// What a mount of ours may not do.
+/// Flags of our mounts.
 const HARMLESS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 /// Settings that ssh accepts only from root or from the caller itself. In a namespace with one
 /// user, root's files belong to `nobody`.
@@ -117,15 +118,15 @@ fn unshare(flags: UnshareFlags) -> Result<(), LaunchError> {
     rustix::thread::unshare(flags).map_err(|error| tried("make a namespace")(error.into()))
 }
 
-/// Nothing that is mounted here shows up outside; what is mounted outside still shows up here.
+/// Nothing that is mounted here shows up outside; later mounts outside still show up here.
 fn separate() -> Result<(), LaunchError> {
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", downstream).map_err(|error| tried("separate the mounts")(error.into()))
 }
 
-/// Covers a folder with an empty one that cannot be written, but for what stays open.
+/// Covers a folder with an empty read-only one, except for what stays open.
 fn cover(closed: &ClosedFolder) -> Result<(), LaunchError> {
-    // Held before the cover is there, for nothing below it can be named afterwards.
+    // Opened before the cover is mounted, since nothing below it can be named afterwards.
     let open: Vec<(&Path, Held)> =
         closed.kept_open().filter_map(|path| Some((path, Held::open(path)?))).collect();
     let folder = &closed.folder;
@@ -139,21 +140,21 @@ fn cover(closed: &ClosedFolder) -> Result<(), LaunchError> {
         .map_err(|error| tried(action())(error.into()))
 }
 
-/// A file or folder that is held by a descriptor.
+/// A file or folder held by a descriptor.
 struct Held {
     descriptor: OwnedFd,
     is_folder: bool,
 }
 
 impl Held {
-    /// Nothing where there is nothing to keep open.
+    /// `None` if the path does not exist.
     fn open(path: &Path) -> Option<Self> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let descriptor = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
         Some(Self { descriptor, is_folder: path.is_dir() })
     }
 
-    /// Shows it at a path again.
+    /// Mounts it at a path again.
     fn mount_at(&self, path: &Path) -> io::Result<()> {
         if self.is_folder {
             fs::create_dir_all(path)?;
@@ -186,12 +187,12 @@ fn own_ssh_settings() -> io::Result<()> {
     Ok(mount_remount(SSH_SETTINGS, MountFlags::BIND | MountFlags::RDONLY | HARMLESS, "")?)
 }
 
-/// Gives up the rights that would lift the cover, for whatever is executed from now on.
+/// Drops the capabilities that would lift the cover, for every later exec.
 fn give_up_rights() -> Result<(), LaunchError> {
     let failed = |error: rustix::io::Errno| tried("give up rights")(error.into());
     for right in GIVEN_UP {
         match remove_capability_from_bounding_set(right) {
-            // A kernel that is older than the right.
+            // The kernel is older than the capability.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}
             Err(error) => return Err(failed(error)),
         }

@@ -32,7 +32,7 @@ pub(super) fn contain(
     Ok(command)
 }
 
-/// The last rule that fits decides.
+/// The last matching rule decides.
 fn profile(limits: &LaunchLimits) -> String {
     let mut text = "(version 1)\n(allow default)\n".to_owned();
     if let Some(writable) = &limits.writable {

@@ -14,7 +14,7 @@ use tokio::{io::AsyncWriteExt as _, process::Command};
 use super::{FILE_BYTES_MAX, RecordedTree, SKIPPED_FOLDERS, TreeStore, patch::TreeChange};
 use crate::regular;
 
-/// Settings that switch off whatever could run or rewrite something.
+/// Settings that disable everything that could run or rewrite something.
 const PLAIN: [&str; 16] = [
     "-c",
     "core.fsmonitor=false",
@@ -47,7 +47,7 @@ pub(crate) fn is_there() -> bool {
     })
 }
 
-/// A git command over the shadow of a place.
+/// A git command on the shadow repository.
 fn git(place: &TreeStore<'_>) -> Command {
     let mut command = Command::new("git");
     let index = sha256_hex(place.workdir.as_os_str().as_encoded_bytes());
@@ -80,7 +80,7 @@ async fn output(mut command: Command, action: &str) -> Result<Output, String> {
     Err(format!("{action}: {}", muster_core::text::cut(stderr.trim(), 300)))
 }
 
-/// Records the tree of the directory. Where nothing differs from the newest one, it is that one.
+/// Records the tree of the directory. If nothing differs from the newest one, it is that one.
 pub(super) async fn snapshot(
     place: &TreeStore<'_>,
     known: Option<&RecordedTree>,
@@ -137,7 +137,7 @@ fn ignored(place: &TreeStore<'_>) -> String {
     lines
 }
 
-/// The way from a folder down to another, if it lies below.
+/// The path from a folder down to another, if it lies below.
 fn relative(inner: &Path, outer: &Path) -> Option<String> {
     let inner = inner.canonicalize().ok()?;
     let outer = outer.canonicalize().ok()?;
@@ -154,7 +154,7 @@ async fn changed(place: &TreeStore<'_>) -> Result<BTreeSet<String>, String> {
     Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
-/// Those of them that are too large to be looked at.
+/// Files that are too large.
 fn too_large(place: &TreeStore<'_>, changed: &BTreeSet<String>) -> Vec<String> {
     let size = |path: &str| {
         std::fs::symlink_metadata(place.workdir.join(path)).map_or(0, |known| known.len())
@@ -176,7 +176,7 @@ async fn add(place: &TreeStore<'_>, left_out: &[String]) -> Result<(), String> {
         stdin.write_all(&paths).await.map_err(|error| format!("git add: {error}"))?;
     }
     let added = child.wait_with_output().await.map_err(|error| format!("git add: {error}"))?;
-    // A file that vanished or cannot be read does not keep the others out.
+    // A file that vanished or cannot be read must not exclude the others.
     if added.status.success() || added.status.code() == Some(1) {
         return Ok(());
     }
@@ -216,7 +216,7 @@ async fn counted(place: &TreeStore<'_>, before: &str, after: &str) -> Result<Tre
         let plus = parts.next().unwrap_or("");
         let minus = parts.next().unwrap_or("");
         let mut paths = vec![parts.next().unwrap_or("").to_owned()];
-        // Of a rename the line ends here, and both names follow.
+        // For a rename the line ends here, and both names follow.
         if paths[0].is_empty() {
             paths = fields.by_ref().take(2).map(str::to_owned).collect();
         }

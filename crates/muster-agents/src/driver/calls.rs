@@ -39,7 +39,7 @@ impl NodeDriver {
         }
     }
 
-    /// Gives the outcome of a call to the program that made it.
+    /// Sends the outcome of a call to the program that made it.
     pub(super) async fn answer(&mut self, completed: &ToolCompleted) {
         let Some(drive) = self.turn.as_mut() else { return };
         drive.tools.remove(&completed.tool_id);

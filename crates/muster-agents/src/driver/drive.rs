@@ -62,7 +62,7 @@ pub(super) struct TurnOutput {
 pub(crate) struct Whole {
     /// The text for events.
     pub(crate) text: String,
-    /// All that is kept, when that is more.
+    /// The full output, if it is longer.
     pub(crate) file: Option<String>,
 }
 
@@ -185,7 +185,7 @@ impl Drive {
 }
 
 impl NodeDriver {
-    /// When the turn in flight needs something, if nothing comes before.
+    /// When the turn in flight needs attention, if nothing arrives before.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let drive = self.turn.as_ref()?;
         let flush = Duration::from_millis(self.shared.settings.delta_flush_ms.into());
@@ -202,7 +202,7 @@ impl NodeDriver {
         last.map_or(drive.last_activity, |last| last.max(drive.last_activity))
     }
 
-    /// Does what the time has come for.
+    /// Does what is due now.
     pub(super) async fn due(&mut self) {
         let now = Instant::now();
         let Some(drive) = self.turn.as_ref() else { return };

@@ -54,8 +54,7 @@ impl NodeDriver {
         }
     }
 
-    /// The turn in flight, if it is the one that is meant; else the one that something late
-    /// belongs to.
+    /// The turn in flight, if `meant` names it; else the turn that late output belongs to.
     fn in_flight(&self, meant: Option<TurnId>) -> Result<TurnId, Option<TurnId>> {
         let live = self.turn.as_ref().filter(|drive| !drive.ended).map(|drive| drive.turn);
         match (live, meant) {
@@ -71,7 +70,7 @@ impl NodeDriver {
             tracing::debug!(node = %self.node, ?event, "output before the first turn is dropped");
             return;
         };
-        // A turn that is about to be closed is over for its program already.
+        // A turn that is about to be closed has already ended for its program.
         let event = if let ProviderEvent::Delta { text } = &event { log(text) } else { event };
         let ended = self.turn.as_ref().is_some_and(|drive| drive.turn == turn);
         if let ProviderEvent::Log { line, .. } = &event {
@@ -123,7 +122,7 @@ impl NodeDriver {
         }
     }
 
-    /// Keeps what the program plans in the node's session, which the node shows.
+    /// Stores the program's plan in the node's session, which the node shows.
     async fn plan(&self, items: &[NodeTodo]) {
         let node = self.node;
         let known = move |docs: &_| Ok(lookup::node(docs, node)?.muster_session_id.to_string());

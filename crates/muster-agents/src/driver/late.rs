@@ -6,7 +6,6 @@ use muster_core::run::{Ask, artifact::ArtifactKind, id::TurnId};
 use super::NodeDriver;
 use crate::finish;
 
-/// Bytes that are kept of it.
 const LATE_BYTES_MAX: usize = 256 * 1024;
 
 /// Late output of one turn.

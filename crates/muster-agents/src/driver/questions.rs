@@ -1,5 +1,5 @@
-//! How many questions of a program reach anybody. A flood of them is refused and counted, as a
-//! flood of lines is (RUNS-PROV-3): each question would become several events.
+//! How many questions of a program get through. A flood of them is refused and counted, like a
+//! flood of lines (RUNS-PROV-3): each question would become several events.
 
 use std::time::{Duration, Instant};
 

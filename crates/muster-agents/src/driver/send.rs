@@ -33,7 +33,6 @@ const SESSION: &str = "MUSTER_SESSION_ID";
 /// Variable that names the workspace of the run.
 const WORKSPACE: &str = "MUSTER_WORKSPACE";
 
-/// What is known of a turn that is to be sent.
 struct TurnContext {
     run: Run,
     node: Node,
@@ -64,7 +63,7 @@ impl DirectoryIdentity {
 }
 
 impl NodeDriver {
-    /// Hands the prompt of a turn to the provider, which is opened for it if it has to be.
+    /// Sends the prompt of a turn to the provider, opening it if necessary.
     pub(super) async fn send(&mut self, turn: TurnId) {
         self.keep_late().await;
         let planned = self.shared.take_plan(turn);

@@ -41,7 +41,7 @@ impl Drivers {
         Self { shared, run, orders: BTreeMap::new(), ended: false }
     }
 
-    /// Passes something on to the driver of a node.
+    /// Sends an order to the driver of a node.
     pub(crate) fn order(&mut self, node: NodeId, order: DriverOrder) {
         if self.ended {
             tracing::debug!(%node, "order ignored; the run is shutting down");
@@ -67,7 +67,7 @@ impl Drivers {
         sender
     }
 
-    /// Passes the same on to all of them.
+    /// Sends an order to all drivers.
     pub(crate) fn order_all(&mut self, order: impl Fn() -> DriverOrder) {
         let nodes: Vec<NodeId> = self.orders.keys().copied().collect();
         nodes.into_iter().for_each(|node| self.order(node, order()));

@@ -31,7 +31,7 @@ const DELETED: &str = "deleted";
 pub(super) struct RunFinished(Map<String, Value>);
 
 impl RunFinished {
-    /// The end that a status means, if it means one.
+    /// The end that a status implies, if any.
     pub(super) fn of(run: &Run, status: RunStatus) -> Option<Self> {
         let completed = match status {
             RunStatus::Completed => true,
@@ -79,7 +79,7 @@ pub(super) async fn node_gone(shared: &Arc<RunsContext>, node: NodeId) {
     }
 }
 
-/// Ends what is under way in a session that nothing drives any more.
+/// Ends what is in progress in a session without a driver.
 async fn close(shared: &Arc<RunsContext>, session: SessionId, reason: &'static str) {
     let work = move |draft: &mut Draft<'_, SessionAggregate>| {
         let open = lookup::session(draft.documents())?;

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::{Launch, start};
 
-/// Bytes that are kept of the beginning, and of the end.
+/// Bytes kept of the head, and of the tail.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
 /// Size of the read buffer.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -52,7 +52,7 @@ impl OutputTail {
         self.lost += excess as u64;
     }
 
-    /// Everything that is kept, as text.
+    /// All kept output, as text.
     pub(crate) fn text(&self) -> String {
         let mut bytes = self.head.clone();
         if self.lost > 0 {
@@ -68,7 +68,7 @@ impl OutputTail {
         text[text.ceil_char_boundary(text.len().saturating_sub(max))..].to_owned()
     }
 
-    /// Head and tail within a limit, and whether something is missing.
+    /// Head and tail within a limit, and whether output is missing.
     pub(crate) fn ends(&self, max: usize) -> (String, bool) {
         let text = self.text();
         if text.len() <= max {

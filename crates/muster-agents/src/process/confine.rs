@@ -1,4 +1,4 @@
-//! What a process of a node is kept from, and how it is started so
+//! What a process of a node is kept from, and how it is started with these limits
 //! ([`crate::contained`]).
 
 use std::{
@@ -18,11 +18,11 @@ use crate::{
 
 /// How long the attempt to contain a process may take.
 const TRIAL: Duration = Duration::from_secs(10);
-/// Fails when the folder that it is given shows anything.
+/// Fails when the given folder shows any entry.
 const LOOK: &str = r#"test -z "$(ls -A "$1" 2>/dev/null)""#;
 /// Folders for temporary files, besides the one that the environment names.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
-/// What agents and their tools keep below the home.
+/// Folders below the home where agents and their tools keep state.
 const STATE: [&str; 12] = [
     ".claude",
     ".claude.json",
@@ -37,7 +37,7 @@ const STATE: [&str; 12] = [
     ".cargo/git",
     "Library/Caches",
 ];
-/// Variables that name such folders elsewhere.
+/// Variables that move such folders.
 const STATE_VARIABLES: [&str; 4] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "TMPDIR", "XDG_CACHE_HOME"];
 
 /// How the processes of a server can be contained.
@@ -45,7 +45,7 @@ const STATE_VARIABLES: [&str; 4] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "TMPDIR",
 pub(crate) struct Containing {
     launcher: Option<Vec<String>>,
     storage: PathBuf,
-    /// What closes the storage folder to them, if anything does.
+    /// What closes the storage folder to them, if available.
     mechanism: Option<Mechanism>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Confinement {
 }
 
 impl Containing {
-    /// Finds out what this system can do.
+    /// Finds out which mechanism works on this system.
     pub(crate) async fn tried(settings: &RunsSettings) -> Self {
         let launcher = settings.launcher.clone();
         let storage = settings.home.clone();
@@ -101,7 +101,7 @@ impl Containing {
         }
     }
 
-    /// How a process that works in a directory is contained, and what that comes to.
+    /// How a process in a directory is contained, and a description of it.
     pub(crate) fn confine(
         &self,
         contain: Contain,
@@ -124,12 +124,12 @@ impl Containing {
 }
 
 impl Confinement {
-    /// Whether a process is kept from mounting anything, as Landlock does.
+    /// Whether a process cannot mount anything, as with Landlock.
     pub(crate) fn forbids_mounts(&self) -> bool {
         self.limits.as_ref().is_some_and(|limits| limits.mechanism == Mechanism::Landlock)
     }
 
-    /// The same with something else below the storage folder that stays open.
+    /// The same with another path below the storage folder that stays open.
     pub(crate) fn with_open(mut self, path: PathBuf) -> Self {
         if let Some(limits) = &mut self.limits {
             limits.closed.open.push(path);
@@ -137,7 +137,7 @@ impl Confinement {
         self
     }
 
-    /// The command that contains a process and becomes the one that is wanted.
+    /// The command that contains a process and then becomes the requested one.
     pub(super) fn around(&self, launch: &Launch<'_>) -> io::Result<Vec<String>> {
         // Otherwise the launcher would be found, and no one would notice that the program is
         // missing.
@@ -160,7 +160,7 @@ fn variable(launch: &Launch<'_>, name: &str) -> Option<OsString> {
     launch.env.get(name).map(OsString::from).or_else(|| std::env::var_os(name))
 }
 
-/// Fails as starting the program would if there is none.
+/// Fails like starting the program would if it does not exist.
 fn find(launch: &Launch<'_>) -> io::Result<()> {
     let program = &launch.command[0];
     let missing = || io::Error::from(io::ErrorKind::NotFound);
@@ -172,7 +172,7 @@ fn find(launch: &Launch<'_>) -> io::Result<()> {
     places.any(|place| place.join(program).is_file()).then_some(()).ok_or_else(missing)
 }
 
-/// Where a process may write that may not write everywhere.
+/// Writable places of a process that may not write everywhere.
 fn writable(launch: &Launch<'_>, closed: &ClosedFolder) -> Vec<PathBuf> {
     let mut paths = vec![launch.workdir.to_owned()];
     paths.extend(closed.open.iter().cloned());

@@ -28,16 +28,14 @@ const ROUND_PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct Family {
     /// The storage folder.
     pub(crate) mark: String,
-    /// The run; all of them without one.
     pub(crate) run: Option<RunId>,
-    /// The node; all of the run without one.
     pub(crate) node: Option<NodeId>,
     /// The call of a tool; all of the node without one.
     pub(crate) tool: Option<ToolId>,
 }
 
 impl Family {
-    /// The variables that mark a process of it.
+    /// The marker variables of its processes.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![(STORAGE, self.mark.clone())];
         variables.extend(self.run.map(|run| (RUN, run.to_string())));
@@ -55,7 +53,7 @@ impl Family {
     }
 
     /// Kills the group of a process, its descendants and every process that bears the markers,
-    /// until none is left. Without a process, only those that bear them. Blocks for a moment.
+    /// until none is left. Without a process, only the marked ones. Blocks for a moment.
     pub(crate) fn kill(&self, root: Option<u32>) {
         self.kill_all(root, &BTreeSet::new());
     }
@@ -126,7 +124,7 @@ pub(crate) fn start_time(pid: u32) -> Option<u64> {
     status(pid).map(|status| status.started)
 }
 
-/// Whether a process runs; one that only waits to be reaped does not.
+/// Whether a process runs; a zombie does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
     status(pid).is_some_and(|status| !status.gone)
 }
@@ -149,7 +147,8 @@ fn descendants_of_all(roots: &BTreeSet<u32>) -> BTreeSet<u32> {
     }
 }
 
-/// What descends from a process now, each with its start. Cheap: only its own tree is read.
+/// The current descendants of a process, each with its start time. Cheap: only its own tree is
+/// read.
 pub(crate) fn below(root: u32) -> BTreeSet<(u32, u64)> {
     let mut found = BTreeSet::new();
     let mut open = vec![root];
@@ -186,7 +185,7 @@ fn signal(pid: u32, signal: Signal) {
     }
 }
 
-/// A number that can name a process other than the first.
+/// A process id other than the first.
 fn number(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|raw| *raw > 1).and_then(Pid::from_raw)
 }
@@ -198,13 +197,13 @@ pub(crate) fn kill_strays(mark: &str, storage: &Path) {
     let left = |pid: u32| family.bears(pid) || is_kept_from(pid, storage);
     let left = processes().into_iter().map(|process| process.pid).filter(|pid| left(*pid));
     let left: BTreeSet<u32> = left.filter(|pid| *pid != std::process::id()).collect();
-    // Looked up before anything is killed: what is below a process goes elsewhere with its end.
+    // Looked up before anything is killed: descendants are reparented when their parent ends.
     let below = descendants_of_all(&left);
     let all = left.union(&below).filter_map(|pid| Some((*pid, start_time(*pid)?)));
     family.kill_all(None, &all.collect());
 }
 
-/// Kills a process that was recorded, if it is still the same one, with its group.
+/// Kills a recorded process with its group, if it is still the same one.
 pub(crate) fn kill_recorded(process: muster_core::run::node::Process) {
     if process.started != 0 && start_time(process.pid) == Some(process.started) {
         let family = Family { mark: "-".to_owned(), run: None, node: None, tool: None };

@@ -13,7 +13,7 @@ use muster_core::run::{event::LogSource, provider::ProviderEvent};
 const KEPT_BYTES_MAX: usize = 256 * 1024;
 /// Lines that are logged per window.
 const LINES_PER_WINDOW: u32 = 20;
-/// The window. A flood that pauses for as long has ended.
+/// The window. A flood that pauses for this long has ended.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 
 /// The end of what a process wrote to standard error.
@@ -21,7 +21,7 @@ pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 pub(crate) struct Tail(Arc<Mutex<VecDeque<u8>>>);
 
 impl Tail {
-    /// Adds a piece; the oldest bytes beyond the limit are forgotten.
+    /// Adds a piece; the oldest bytes beyond the limit are dropped.
     pub(crate) fn add(&self, piece: &[u8]) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(piece.iter().skip(piece.len().saturating_sub(KEPT_BYTES_MAX)));
@@ -52,12 +52,12 @@ impl Default for LineLimiter {
 }
 
 impl LineLimiter {
-    /// One that lets this many pass in a second.
+    /// Lets `max` lines pass per second.
     pub(crate) fn of(max: u32) -> Self {
         Self { began: Instant::now(), max, passed: 0, held_back: 0 }
     }
 
-    /// Whether a line passes now; if so, how many before it did not.
+    /// Whether a line passes now; if so, how many were dropped before it.
     pub(crate) fn pass(&mut self) -> Option<Option<u64>> {
         if self.began.elapsed() >= WINDOW {
             self.began = Instant::now();

@@ -1,6 +1,6 @@
-//! Orphans of agents. An agent keeps what it has started below it, in whatever session and with
+//! Orphans of agents. An agent keeps its descendants below it, in whatever session and with
 //! whatever environment; when it ends, its orphans become children of this server, which has
-//! started none of them and kills them all. Only Linux hands orphans over.
+//! started none of them and kills them all. Only Linux supports this.
 
 use std::{
     collections::BTreeSet,
@@ -37,7 +37,7 @@ pub(crate) use elsewhere::{adopt, end};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    //! Orphans go to the first process of the system.
+    //! Orphans go to the init process.
 
     /// Not supported on this system.
     pub(crate) fn adopt() {}
@@ -64,7 +64,7 @@ mod adopting {
     /// Pause between two rounds.
     const ROUND_PAUSE: Duration = Duration::from_millis(5);
 
-    /// From now on orphans of agents become children of this process.
+    /// Makes this process the subreaper of its agents' orphans.
     pub(crate) fn adopt() {
         if let Err(error) = set_child_subreaper(Some(getpid())) {
             tracing::warn!(
@@ -95,7 +95,7 @@ mod adopting {
     }
 
     /// Children that this server did not start as agents. Commands that it runs for itself, such as
-    /// git, are in its own process group and as little contained as the server.
+    /// git, are in its own process group and not contained.
     fn strays() -> Vec<Pid> {
         let group = getpgrp();
         let home = containment("self");
@@ -110,8 +110,8 @@ mod adopting {
         children().filter(strange).collect()
     }
 
-    /// What a process cannot leave again once it is contained: its mount namespace, and what comes
-    /// with Landlock, that it gets no new rights.
+    /// What a process cannot undo once it is contained: its mount namespace, and with Landlock the
+    /// no-new-privileges flag.
     fn containment(process: &str) -> Option<(PathBuf, bool)> {
         let namespace = fs::read_link(format!("/proc/{process}/ns/mnt")).ok()?;
         let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;

@@ -60,7 +60,7 @@ pub(super) const OPENCODE: AgentProtocol = AgentProtocol {
     probing: Probing {
         install: "npm install -g opencode-ai",
         version: &["--version"],
-        // It lists logins for people, and ends well without one.
+        // It lists logins for people, and exits with success without one.
         login: None,
     },
     ..ANY

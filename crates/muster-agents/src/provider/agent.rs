@@ -56,7 +56,7 @@ use crate::{
 pub(super) const MUSTER: &str = "muster";
 /// A program that replays an old session has finished when it is silent for this long.
 const QUIET: Duration = Duration::from_millis(300);
-/// How long it may take to retell it.
+/// How long a replay may take.
 const RETELLING_MAX: Duration = Duration::from_secs(5);
 
 /// How a family of agents is started, and how its messages are translated.
@@ -65,13 +65,13 @@ pub(super) struct AgentProtocol {
     pub(super) arguments: fn(&AgentLaunch) -> Vec<String>,
     /// Variables that it needs.
     pub(super) env: &'static [(&'static str, &'static str)],
-    /// Variables of the server's own environment that are meant for it, such as its key.
+    /// Variables of the server's own environment that are passed on to it, such as its key.
     pub(super) passed_on: &'static [&'static str],
     /// Makes a translator for one process.
     pub(super) translator: fn(AgentLaunch) -> Box<dyn Translator>,
     /// How it is looked for.
     pub(super) probing: Probing,
-    /// What to do about failures that are known by these words.
+    /// Advice for failures that contain these words.
     pub(super) advice: &'static [(&'static str, &'static str)],
     /// Whether a session may only be resumed in a later minute than the one it began in.
     pub(super) minute_apart: bool,
@@ -97,7 +97,6 @@ impl AgentProtocol {
     }
 }
 
-/// What a process of an agent is started for.
 #[derive(Clone)]
 pub(super) struct AgentLaunch {
     /// Where it works.
@@ -122,13 +121,13 @@ pub(super) struct AgentLaunch {
 /// Which session a process has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum AgentStart {
-    /// A new one; where the program lets others choose, by this id.
+    /// A new one; with this id, if the program lets us choose.
     New(String),
     /// An earlier one.
     Resume(String),
 }
 
-/// Whether an agent may only look: while the run is planned, and when it may write nothing at all.
+/// Whether an agent is read-only: while the run is planned, and when it may write nothing at all.
 fn read_only(rights: Rights, mode: GlobalMode) -> bool {
     mode == GlobalMode::Planning || !(rights.write_code || rights.write_docs)
 }
@@ -238,7 +237,7 @@ impl AgentAdapter {
         }
     }
 
-    /// Waits for the end of the introductions.
+    /// Waits for the end of the handshake.
     async fn established(
         &self,
         opens: oneshot::Receiver<Result<Established, OpenFailure>>,
@@ -263,7 +262,7 @@ impl AgentAdapter {
         Ok(established)
     }
 
-    /// The variables of a process: those that are meant for it, its profile's, those of its node.
+    /// The variables of a process: those passed on to it, its profile's, those of its node.
     fn env(&self, opening: &SessionOpening) -> BTreeMap<String, String> {
         let own = self.dialect.env.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let passed_on = self.dialect.passed_on.iter();

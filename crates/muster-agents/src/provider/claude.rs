@@ -1,9 +1,9 @@
 //! Anthropic's claude, over its stream of JSON.
 //!
 //! One process is one session. Its id is ours, so it is known before the first prompt; a question
-//! of the program is a request that waits for our answer, with other arguments if we like.
-//! Everything that is written to it is kept in order by the program itself, so a change of mode
-//! is sent before the prompt that it is for, and the prompt waits until the mode is confirmed.
+//! of the program is a request that waits for our response, which may change the arguments.
+//! Everything that is written to it is kept in order by the program itself, so a change of mode is
+//! sent before the prompt that it is for, and the prompt waits until the mode is confirmed.
 
 mod ending;
 mod limit;
@@ -74,8 +74,8 @@ fn arguments(setting: &AgentLaunch) -> Vec<String> {
     words
 }
 
-/// Muster's server for the command line. Values of variables stay out of it, because everybody can
-/// read a command line: the program puts them in from its own environment.
+/// Muster's server for the command line. Values of variables stay out of it, because every user can
+/// read a command line: the program expands them from its own environment.
 fn mcp_config(setting: &AgentLaunch) -> Option<String> {
     let mcp = setting.mcp.as_ref()?;
     let env = mcp.env.keys().map(|name| (name.as_str(), format!("${{{name}}}"))).collect();

@@ -37,11 +37,11 @@ use crate::{
 
 pub(crate) use reader::drain;
 
-/// Lines that may wait for a program that does not read.
+/// Lines that may be queued for a program that does not read.
 pub(super) const LINES_MAX: usize = 256;
 /// How long a program may take to report whether it could resume (14.3 of the rules).
 const INTRODUCTION: Duration = Duration::from_secs(2);
-/// How often it is looked what a program has started.
+/// How often the descendants of a program are scanned.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
 /// How long output is still read after the end of a process, since others may hold it open.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -134,7 +134,7 @@ fn init(opening: &SessionOpening) -> Init<'_> {
     }
 }
 
-/// The failure of a program that cannot be started; it names what was looked for.
+/// The failure of a program that cannot be started; it names the command.
 pub(super) fn not_started(profile: &Profile, error: &io::Error) -> OpenFailure {
     let command = profile.command.join(" ");
     let mut looked = String::new();
@@ -203,7 +203,7 @@ impl ProcessWatch {
             tokio::select! {
                 status = self.running.wait() => break Ok(process::ending(status)),
                 closing = &mut closing => break Err(closing.ok()),
-                // Output that cannot be read any more is the end, too.
+                // The end of readable output is the end, too.
                 fault = &mut self.reading => {
                     self.fault(fault.ok().flatten(), &mut closing).await;
                     return;

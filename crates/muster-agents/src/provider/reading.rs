@@ -30,7 +30,7 @@ pub(crate) fn text(line: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The same text with every half of a character replaced; `None` when it has none.
+/// The text with every lone half of a character replaced; `None` when it has none.
 fn whole_characters(text: &str) -> Option<String> {
     let mut repaired = String::new();
     let mut copied = 0;
@@ -69,7 +69,7 @@ fn half(text: &str) -> Option<Half> {
     }
 }
 
-/// Reads a field that nothing hangs on: an odd value is as if it was missing.
+/// Deserializes an optional field: an odd value counts as missing.
 pub(crate) fn lenient<'de, D, T>(source: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -78,7 +78,7 @@ where
     Ok(serde_json::from_value(Value::deserialize(source)?).unwrap_or_default())
 }
 
-/// Reads a list; items that are odd are left out.
+/// Deserializes a list; odd items are left out.
 pub(crate) fn items<'de, D, T>(source: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -93,14 +93,12 @@ where
 pub(crate) struct Count(Option<u64>);
 
 impl Count {
-    /// The number that a value is.
     pub(crate) fn of(value: &Value) -> Self {
         let part = |number: &f64| number.is_finite() && *number >= 0.0;
         // A fraction is truncated, a number that is too large becomes the maximum.
         Self(value.as_u64().or_else(|| Some(value.as_f64().filter(part)? as u64)))
     }
 
-    /// The number, if it is one.
     pub(crate) fn value(self) -> Option<u64> {
         self.0
     }

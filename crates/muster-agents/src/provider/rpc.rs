@@ -9,12 +9,11 @@ use serde_json::Value;
 use super::agent::TranslatorAction;
 use crate::provider::reading::{Count, lenient};
 
-/// The code of an answer to a request that is not served.
+/// The error code of a method that is not served.
 const NOT_SERVED: i64 = -32_601;
 
-/// A line of the other side.
 enum RpcMessage {
-    /// It asks; the id is for the answer.
+    /// The id is for the response.
     Request {
         id: Value,
         method: String,
@@ -74,17 +73,17 @@ struct Line {
     error: Option<Value>,
 }
 
-/// What a translator does with the lines of such a program.
+/// How a translator handles the messages of such a program.
 pub(super) trait Peer {
     /// The program responds to one of our requests.
     fn on_response(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Vec<TranslatorAction>;
-    /// It asks; the id is for the answer.
+    /// A request; the id is for the response.
     fn on_request(&mut self, id: &Value, method: &str, params: Value) -> Vec<TranslatorAction>;
     /// The program sends a notification.
     fn on_notification(&mut self, method: &str, params: Value) -> Vec<TranslatorAction>;
 }
 
-/// Takes a line for what it is.
+/// Parses a line and passes it to the peer.
 pub(super) fn dispatch(peer: &mut impl Peer, line: &str) -> Vec<TranslatorAction> {
     match read(line) {
         Some(RpcMessage::Answer { id, outcome }) => peer.on_response(id, outcome),
@@ -94,7 +93,7 @@ pub(super) fn dispatch(peer: &mut impl Peer, line: &str) -> Vec<TranslatorAction
     }
 }
 
-/// Reads a line; nothing when it is none of these.
+/// Parses a line; `None` when it is not a message.
 fn read(line: &str) -> Option<RpcMessage> {
     let Line { id, method, params, result, error } = serde_json::from_str(line).ok()?;
     match (id, method) {
@@ -150,7 +149,7 @@ pub(super) struct Caller<K> {
 }
 
 impl<K> Caller<K> {
-    /// With the version in every line.
+    /// With the version field in every line.
     pub(super) fn versioned() -> Self {
         Self { jsonrpc: Some("2.0"), last: 0, open: BTreeMap::new() }
     }
@@ -160,7 +159,7 @@ impl<K> Caller<K> {
         Self { jsonrpc: None, last: 0, open: BTreeMap::new() }
     }
 
-    /// Asks; the answer will be taken for what it is.
+    /// Sends a request; `kind` identifies its response.
     pub(super) fn ask<T: Serialize>(&mut self, kind: K, method: &str, params: &T) -> String {
         self.last += 1;
         self.open.insert(self.last, kind);

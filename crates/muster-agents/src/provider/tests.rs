@@ -64,7 +64,7 @@ fn prompt(text: &str) -> TranslatorPrompt {
     TranslatorPrompt { text: text.to_owned(), read_only: false }
 }
 
-/// A conversation as it can be read.
+/// A conversation in readable form.
 #[derive(Default)]
 struct Story {
     text: String,
@@ -176,7 +176,7 @@ mod erased {
     }
 }
 
-/// All that a translator reports in a list of moves.
+/// All events in a list of actions.
 fn events(moves: Vec<TranslatorAction>) -> Vec<ProviderEvent> {
     let event = |one| if let TranslatorAction::Emit(event) = one { Some(event) } else { None };
     moves.into_iter().filter_map(event).collect()

@@ -19,13 +19,13 @@ use super::{Stage, StatusWish, git, processes_of, scripted_agent, server, settin
 /// How often the server is killed by default.
 const KILLS: u64 = 12;
 
-/// A number that looks random and is the same every time.
+/// A pseudo-random number that is the same every time.
 fn chance(round: u64) -> u64 {
     let mixed = (round + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33
 }
 
-/// Runs the server until it is killed; what it has acknowledged, by number.
+/// Runs the server until it is killed; returns what it has acknowledged, by number.
 fn killed_after(dir: &std::path::Path, run: RunId, wait: Duration) -> BTreeMap<u64, String> {
     let agent = scripted_agent().remove(0);
     let program = std::path::Path::new(&agent).with_file_name("busy_server");

@@ -15,7 +15,7 @@ use crate::{
     lane::drivers::{self, Drivers},
 };
 
-/// Settings under which nothing is tried again.
+/// Settings without retries.
 fn once() -> RunFields {
     with_settings(SettingsPatch { retry_max: Some(0), ..SettingsPatch::default() })
 }

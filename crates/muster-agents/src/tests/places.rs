@@ -1,4 +1,4 @@
-//! Where nodes with worktrees of their own work, and that they work nowhere else.
+//! Where nodes with their own worktrees work, and that they work nowhere else.
 
 use std::path::Path;
 

@@ -334,7 +334,7 @@ async fn runs_tool_5_a_call_by_lines_waits_as_long_as_it_takes() {
     let node = stage.add_with(GraphNodeInput { capabilities, ..input("parent") });
     stage.say(node, r#"tool spawn_node {"label": "child", "role": "implementer"}; final went on"#);
     stage.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
-    // Time enough for a timer of no seconds.
+    // Enough time for a timer of zero seconds.
     stage.add("other", "implementer");
     stage.add("another", "implementer");
     assert_eq!(stage.node(node).status, NodeStatus::Blocked);

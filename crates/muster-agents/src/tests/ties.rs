@@ -1,4 +1,4 @@
-//! What goes from one node to another, what belongs to a turn, and a store that cannot be written.
+//! What nodes send to each other, what belongs to a turn, and a store that cannot be written.
 
 use std::{
     path::Path,

@@ -55,8 +55,8 @@ impl Stage {
     }
 }
 
-/// Events without what differs from run to run: ids are numbered as they come, and times, sizes,
-/// hashes and paths are left out.
+/// Events without what differs from run to run: ids are numbered in order of appearance, and times,
+/// sizes, hashes and paths are left out.
 fn normalised(events: &[Value]) -> String {
     let mut names: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
     let mut lines = Vec::new();
@@ -140,7 +140,7 @@ async fn runs_pit_1_eight_nodes_take_hardly_longer_than_one_takes_time() {
     for (node, count) in nodes.iter().zip([2].into_iter().chain([1; 7])) {
         stage.ended(*node, count).await;
     }
-    // On a machine that has nothing else to do one takes 2.1 s and eight take 2.3 s.
+    // On an idle machine one takes 2.1 s and eight take 2.3 s.
     let together = began.elapsed();
     assert!(together < alone + Duration::from_millis(900), "{alone:?}, together {together:?}");
     let turns: Vec<_> = nodes.iter().flat_map(|node| stage.turns(*node)).collect();

@@ -15,7 +15,7 @@ use super::fault;
 
 /// Concurrent calls of one run that touch files. One that hangs keeps its slot.
 const CALLS_MAX: usize = 4;
-/// How long one may take, waiting for a place included.
+/// Time limit of one call, including the wait for a slot.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The calls that touch files, by run.
@@ -23,7 +23,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct FileCalls(Mutex<BTreeMap<RunId, Weak<Semaphore>>>);
 
 impl FileCalls {
-    /// Does this work for a run; it blocks.
+    /// Runs this work for a run; it blocks.
     pub(crate) async fn perform<T: Send + 'static>(
         &self,
         run: RunId,

@@ -1,4 +1,4 @@
-//! Tools that only look: nodes and artifacts of the run.
+//! Read-only tools: nodes and artifacts of the run.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const ENTRIES: u64 = 50;
 const ENTRIES_MAX: u64 = 200;
 /// Default number of characters of an artifact that are read in one call.
 const READ_CHARS: u64 = 20_000;
-/// Turns and artifacts that a node is shown with.
+/// Turns and artifacts shown with a node.
 const LATEST: u32 = 5;
 
 type Outcome = Result<ToolResult, ToolError>;
@@ -114,14 +114,14 @@ fn list_nodes(
     Ok(json!({"nodes": shown, "nextCursor": next}))
 }
 
-/// The number in a cursor that a page gave.
+/// The number in a page's cursor.
 fn number(cursor: Option<&str>) -> Result<Option<u64>, WorkRefusal<Room>> {
     let fault = || "cursor must be the nextCursor of a page".to_owned();
     let number = cursor.map(str::parse).transpose();
     number.map_err(|_| WorkRefusal::rejected(RunRejection::InvalidArguments { fault: fault() }))
 }
 
-/// The node that an argument means: by its id, or by its alias.
+/// The node of an argument: by its id, or by its alias.
 fn named<'a>(
     docs: &'a Documents<Room>,
     NodeRef(name): &NodeRef,

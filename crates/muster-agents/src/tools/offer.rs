@@ -1,4 +1,4 @@
-//! What agents are offered, and how refusals read to them.
+//! The tools offered to agents, and how rejections read to them.
 
 use muster_core::{
     run::{
@@ -46,7 +46,7 @@ pub(crate) fn offered(node: &Node, runtime_tools: bool) -> Vec<OfferedTool> {
     tools
 }
 
-/// A tool whose arguments describe themselves.
+/// A tool whose schema is derived from its arguments.
 fn tool<T: JsonSchema>(name: &'static str) -> OfferedTool {
     let schema = schema_for!(T).to_value();
     let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -79,7 +79,7 @@ fn work(node: &Node) -> Vec<OfferedTool> {
     tools
 }
 
-/// Code and words of a refusal.
+/// Code and message of a rejection.
 pub(super) fn refusal(rejection: &RunRejection) -> (&'static str, String) {
     let code = code(rejection);
     #[expect(clippy::wildcard_enum_match_arm, reason = "most refusals say it all in their name")]
@@ -155,7 +155,7 @@ fn code(rejection: &RunRejection) -> &'static str {
     }
 }
 
-/// What an agent can do about a refusal.
+/// What an agent can do about a rejection.
 pub(super) fn recovery(code: &str) -> &'static str {
     match code {
         "NO_EDGE" => "create_edge to the node, or send through one that you are connected with",

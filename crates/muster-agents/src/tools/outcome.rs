@@ -17,10 +17,9 @@ use serde_json::{Map, Value, json};
 use super::offer;
 use crate::{finish, shared::RunsContext};
 
-/// Bytes of an outcome that an event holds.
 const OUTPUT_BYTES_MAX: usize = 16 * 1024;
 
-/// The answer to a call as every tool of Muster gives it (RUNS-TOOL-2).
+/// The response to a call, the same for every tool of Muster (RUNS-TOOL-2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolAnswer {
     pub success: bool,
@@ -75,7 +74,7 @@ impl ToolAnswer {
         }
     }
 
-    /// The answer of a call that a person still has to approve; its outcome comes as an input
+    /// The response to a call that a person still has to approve; its outcome comes as an input
     /// (RUNS-TOOL-5).
     pub(crate) fn pending(name: &str, approval: ApprovalId, at: Timestamp) -> Self {
         let output = json!({"status": "pending", "approvalId": approval});
@@ -83,14 +82,14 @@ impl ToolAnswer {
         Self::of(name, &result, None, at)
     }
 
-    /// The answer of a call that failed.
+    /// The response to a call that failed.
     pub(crate) fn failed(name: &str, error: &ToolError, at: Timestamp) -> Self {
         Self::of(name, &ToolResult::default(), Some(error), at)
     }
 }
 
-/// An outcome as an event holds it: what is too long goes to a file, and its beginning and end
-/// stay (RUNS-PROV-3).
+/// An outcome as an event holds it: one that is too long goes to a file, and its head and tail stay
+/// (RUNS-PROV-3).
 pub(crate) async fn bounded(
     shared: &Arc<RunsContext>,
     run: RunId,

@@ -1,4 +1,4 @@
-//! What a merge would do to the user's checkout, file by file, and what is in its way there.
+//! What a merge would do to the user's checkout, file by file, and what blocks it there.
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +8,7 @@ use std::{
 
 use super::git::Git;
 
-/// Mode of a file that is not there.
+/// Mode of a missing file.
 const ABSENT: &str = "000000";
 /// Mode of a commit of another repository.
 const REPOSITORY: &str = "160000";
@@ -27,7 +27,7 @@ impl ChangedFile {
         self.before == ABSENT
     }
 
-    /// Whether another repository takes the place of whatever was there.
+    /// Whether another repository replaces what was there.
     fn is_new_repository(&self) -> bool {
         self.after == REPOSITORY && self.before != REPOSITORY
     }
@@ -65,8 +65,8 @@ pub(super) fn repositories(git: &Git, tree: &str, changes: &[ChangedFile]) -> Ve
     fresh.into_iter().filter(|file| !known.contains(file.as_str())).collect()
 }
 
-/// Files of the user that the changes would overwrite: changed ones, and those that the last
-/// commit does not know, ignored ones among them.
+/// Files of the user that the changes would overwrite: changed ones, and untracked ones, including
+/// ignored files.
 pub(super) fn in_the_way(
     git: &Git,
     root: &Path,
@@ -106,7 +106,7 @@ impl Checkout<'_> {
         if known.is_dir() { self.untracked(file) } else { Some(file.to_owned()) }
     }
 
-    /// A file below a folder that git does not know.
+    /// An untracked file below a folder.
     fn untracked(&self, folder: &str) -> Option<String> {
         let mut left = vec![PathBuf::from(folder)];
         while let Some(folder) = left.pop() {

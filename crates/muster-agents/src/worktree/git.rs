@@ -1,5 +1,5 @@
-//! Git as worktrees need it: no hooks, no keys, no questions, and a snapshot of everything before
-//! anything goes.
+//! Git for worktrees: no hooks, no keys, no prompts, and a snapshot of everything before anything
+//! is removed.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,13 +30,13 @@ impl Git {
         Self { folder: folder.to_owned() }
     }
 
-    /// Runs a command to its end, whatever that is.
+    /// Runs a command to its end, whatever its exit code.
     pub(super) fn run(&self, arguments: &[&str], index: Option<&Path>) -> Result<GitExit, String> {
         let mut command = Command::new("git");
         command
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
             .args(["-c", "core.quotePath=false", "-c", "gc.auto=0"])
-            // A key may want its owner.
+            // A signing key may ask for its owner.
             .args(["-c", "commit.gpgsign=false"])
             .args(arguments)
             .current_dir(&self.folder)
@@ -55,7 +55,7 @@ impl Git {
         })
     }
 
-    /// What a command prints that has to go well.
+    /// The output of a command that has to succeed.
     pub(super) fn ask(&self, arguments: &[&str]) -> Result<String, String> {
         self.ask_with(arguments, None)
     }
@@ -68,13 +68,13 @@ impl Git {
         }
     }
 
-    /// Whether a name means a commit.
+    /// Whether a name refers to a commit.
     pub(super) fn has(&self, name: &str) -> Result<bool, String> {
         let name = format!("{name}^{{commit}}");
         Ok(self.run(&["rev-parse", "--quiet", "--verify", &name], None)?.code == Some(0))
     }
 
-    /// The names that a command prints, each ended by a zero.
+    /// The names that a command prints, NUL-terminated.
     pub(super) fn names(&self, arguments: &[&str]) -> Result<Vec<String>, String> {
         let text = self.ask(arguments)?;
         Ok(text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
@@ -85,7 +85,7 @@ impl Git {
         self.ask(&["symbolic-ref", "--short", "HEAD"])
     }
 
-    /// The folder of the checkout that a worktree belongs to.
+    /// The main checkout of a worktree.
     pub(super) fn main(&self) -> Result<PathBuf, String> {
         let list = self.ask(&["worktree", "list", "--porcelain"])?;
         let first = list.lines().find_map(|line| line.strip_prefix("worktree "));
@@ -110,7 +110,7 @@ impl Git {
         self.names(&words)
     }
 
-    /// Other repositories in it that no commit knows; git looks at nothing inside of them.
+    /// Untracked repositories inside of it; git does not look into them.
     pub(super) fn repositories(&self) -> Result<Vec<String>, String> {
         Ok(self.fresh()?.into_iter().filter(|name| name.ends_with('/')).collect())
     }
@@ -129,7 +129,7 @@ impl Git {
 
     fn kept(&self, index: &Path, why: &str) -> Result<String, String> {
         self.ask_with(&["read-tree", "HEAD"], Some(index))?;
-        // Nothing in another repository is touched, and one without a commit cannot be added.
+        // Other repositories are not touched, and one without a commit cannot be added.
         let left_out = self.repositories()?;
         let left_out: Vec<String> =
             left_out.iter().map(|name| format!(":(exclude,top,literal){name}")).collect();

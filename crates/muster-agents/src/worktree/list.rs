@@ -34,9 +34,9 @@ pub struct Worktree {
     pub branch: Option<String>,
     /// The checkout that its work is merged into.
     pub target: Option<PathBuf>,
-    /// How much it takes on the disk.
+    /// Its size on the disk.
     pub bytes: u64,
-    /// Files and folders in it that git ignores: no merge brings them, and no snapshot keeps them.
+    /// Ignored files and folders in it: no merge includes them, and no snapshot keeps them.
     pub ignored: u64,
     /// What would be lost with it.
     #[serde(flatten)]
@@ -81,7 +81,6 @@ impl WorktreeState {
     }
 }
 
-/// What is known of the run that worktrees belong to.
 #[derive(Default)]
 pub(super) struct Owner {
     /// Where it was started.
@@ -134,8 +133,8 @@ fn look(run_id: &str, owner: &Owner, folder: PathBuf) -> Worktree {
     }
 }
 
-/// What would be lost with a worktree. Neither the branch that is checked out in it nor those of
-/// nodes count as elsewhere.
+/// What would be lost with a worktree. Neither its checked-out branch nor those of nodes count as
+/// elsewhere.
 pub(super) fn state(folder: &Path) -> Result<WorktreeState, String> {
     let git = Git::at(folder);
     let changed_files = git.changed()?.len() as u64;
@@ -155,7 +154,7 @@ pub(super) fn state(folder: &Path) -> Result<WorktreeState, String> {
     })
 }
 
-/// The branch that was made with a worktree, while it is there. Others may be checked out.
+/// The branch that was created with a worktree, while it exists. Others may be checked out.
 pub(super) fn own_branch(main: &Git, folder: &Path) -> Result<Option<String>, String> {
     let run = folder.parent().and_then(|run| name(run).parse().ok());
     let (Some(run), Ok(node)) = (run, name(folder).parse()) else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! Brings the work of a node to where the user works. Everything that could go wrong is found out
-//! before anything is touched, and what the user has changed stays as it is.
+//! Merges the work of a node into the user's checkout. Everything that could go wrong is checked
+//! before anything is touched, and the user's changes stay as they are.
 
 use std::{
     collections::BTreeSet,
@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::{IgnoredFiles, Worktree, changes, git::Git, list::own_branch, remove_merged};
 
-/// Files that are named in a refusal.
+/// Files that an error names.
 const FILES_NAMED_MAX: usize = 10;
 
-/// Work that was merged, or that can be.
+/// Merged work, or work that can be merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Merged {
@@ -23,7 +23,7 @@ pub struct Merged {
     pub into: String,
     /// Files that change there.
     pub files: Vec<String>,
-    /// Names under which both sides are kept as they were before.
+    /// Refs that keep both sides as they were before.
     pub snapshots: Vec<String>,
 }
 
@@ -43,13 +43,13 @@ pub enum NotMerged {
     /// The user has staged changes.
     #[error("there are staged changes in {0}: commit or unstage them first")]
     Staged(PathBuf),
-    /// The user is in the middle of something.
+    /// The user has a merge or rebase in progress.
     #[error("{0} is in the middle of a merge, a rebase or a cherry-pick: finish it first")]
     Unfinished(PathBuf),
-    /// The user has changed the same files, or has files that no commit knows in their place.
+    /// The user has changed the same files, or has untracked files in their place.
     #[error("you have files that the work would overwrite: {}", named(.0))]
     Yours(Vec<String>),
-    /// The work does not fit what is there now.
+    /// The work conflicts with the checkout.
     #[error("the work conflicts with what is there now, in {}", named(.0))]
     Conflict(Vec<String>),
     /// The work holds repositories whose content would be left out.
@@ -79,8 +79,8 @@ pub(super) fn named(files: &[String]) -> String {
 }
 
 impl Worktree {
-    /// Finds out whether the work could be merged, and touches nothing. Work that is in no commit
-    /// yet is judged as it would be committed.
+    /// Checks whether the work could be merged, without touching anything. Uncommitted work is
+    /// treated as if it were committed.
     pub fn preflight(&self) -> Result<Merged, NotMerged> {
         let mut merged = self.judged()?;
         forget(&Git::at(&merged.target), &merged.snapshots)?;
@@ -88,8 +88,8 @@ impl Worktree {
         Ok(merged)
     }
 
-    /// Commits what the node left uncommitted and merges what is checked out in its worktree. Both
-    /// sides are kept as they were under names of their own.
+    /// Commits what the node left uncommitted and merges what is checked out in its worktree. Refs
+    /// keep both sides as they were.
     pub fn merge(&self) -> Result<Merged, NotMerged> {
         let merged = self.judged()?;
         let worktree = Git::at(&self.folder);
@@ -104,7 +104,7 @@ impl Worktree {
         let message = format!("muster: merge the work of {name}");
         let words = ["merge", "--quiet", "--no-ff", "--message", &message, &work];
         if let Err(complaint) = home.ask(&home.signed(&words)) {
-            // The user's checkout goes back to where it was; git keeps their changes.
+            // The user's checkout is restored; git keeps their changes.
             if let Err(error) = home.ask(&["merge", "--abort"]) {
                 tracing::debug!(error, "could not abort the merge");
             }
@@ -113,7 +113,7 @@ impl Worktree {
         Ok(merged)
     }
 
-    /// The merge that would be, with snapshots of both sides; a refusal leaves none.
+    /// The merge that would result, with snapshots of both sides; a rejection leaves none.
     fn judged(&self) -> Result<Merged, NotMerged> {
         if self.running {
             return Err(NotMerged::Running);
@@ -144,7 +144,7 @@ impl Worktree {
         Ok(Merged { target, into, files, snapshots })
     }
 
-    /// A refusal as the user can act on it: the node may have left its branch with work on it.
+    /// An error that the user can act on: the node may have left its branch with work on it.
     fn explained(&self, home: &Git, refusal: NotMerged) -> Result<NotMerged, String> {
         let own = own_branch(home, &self.folder)?.filter(|_| refusal == NotMerged::Nothing);
         let Some(own) = own else { return Ok(refusal) };
@@ -174,7 +174,7 @@ fn checked(home: &Git, work: &str, target: &Path) -> Result<Vec<String>, NotMerg
     if !home.names(&["diff", "--cached", "--name-only", "-z"])?.is_empty() {
         return Err(NotMerged::Staged(target.to_owned()));
     }
-    // What counts is how the user's files would change, whatever the work was made from.
+    // What counts is how the user's files would change, whatever the work is based on.
     let tree = merged_tree(home, work)?;
     let changes = changes::between(home, "HEAD", &tree)?;
     let inner = changes::repositories(home, &tree, &changes);
@@ -195,7 +195,7 @@ fn forget(git: &Git, snapshots: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The tree that a merge gives, without touching a file; what does not fit together is the error.
+/// The tree of a merge, without touching a file; conflicts are the error.
 fn merged_tree(home: &Git, work: &str) -> Result<String, NotMerged> {
     let words = ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "HEAD", work];
     let ended = home.run(&words, None)?;

@@ -22,7 +22,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::{FOLDER, branch, git::Git, of_run};
 use crate::{artifacts::make_private, shared::RunsContext};
 
-/// Why a node has no worktree, with what to do about it.
+/// Why a node has no worktree, and what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unplaced {
     /// The run's directory does not exist.
@@ -30,7 +30,7 @@ pub(crate) enum Unplaced {
     NoDirectory(String),
     #[error("git cannot be run ({0}): install it, or set the run's isolation to shared")]
     NoGit(String),
-    /// The run works in no repository that git takes.
+    /// The run's directory is in no usable git repository.
     #[error(
         "the run's directory {cwd} is in no git repository ({complaint}): \
          make one with a commit, or set the run's isolation to shared"
@@ -41,7 +41,7 @@ pub(crate) enum Unplaced {
         /// Git's message.
         complaint: String,
     },
-    /// A worktree begins with a commit.
+    /// A worktree needs a commit to start from.
     #[error("{0} has no commit yet: make the first, or set the run's isolation to shared")]
     NoCommit(String),
     /// Git refused.
@@ -157,13 +157,13 @@ impl Placement {
             // Only the part that the node worked in is missing.
             (true, true) => {}
         }
-        // A run that works in a part of the repository works in the same part here.
+        // A run in a part of the repository uses the same part here.
         let part = folder.join(prefix);
         Ok(if part.is_dir() { part } else { folder })
     }
 }
 
-/// The repository that a directory is in, and which part of it the directory is.
+/// The repository of a directory, and the directory's path in it.
 fn repository(cwd: &Path) -> Result<(Git, String), Unplaced> {
     let shown = cwd.display().to_string();
     if !cwd.is_dir() {
@@ -180,11 +180,11 @@ fn repository(cwd: &Path) -> Result<(Git, String), Unplaced> {
     Ok((git, prefix.output.trim_end_matches('\n').to_owned()))
 }
 
-/// Adds a worktree. A branch that is left of an earlier one is taken up again.
+/// Adds a worktree. A branch that an earlier one left is reused.
 fn add(repository: &Git, folder: &Path, branch: &str) -> Result<(), Unplaced> {
     let name = folder.to_string_lossy();
     if !folder.exists() {
-        // Git may still know of one there that was deleted without it.
+        // Git may still have a record of one that was deleted by hand.
         repository.run(&["worktree", "remove", &name], None)?;
     }
     let words = match repository.has(&format!("refs/heads/{branch}"))? {

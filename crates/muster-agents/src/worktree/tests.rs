@@ -92,7 +92,7 @@ fn work_is_merged_with_what_was_not_committed_and_then_may_go() {
     let place = Place::make();
     write(&place.worktree(), "a.txt", "two\n");
     write(&place.worktree(), "new.txt", "new\n");
-    // What the user changes elsewhere is theirs, and stays uncommitted.
+    // The user's changes elsewhere are theirs, and stay uncommitted.
     write(&place.project(), "b.txt", "mine\n");
     write(&place.project(), "own.txt", "mine\n");
     let Merged { files, into, .. } = place.only().preflight().unwrap();

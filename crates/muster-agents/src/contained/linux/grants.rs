@@ -65,9 +65,9 @@ pub(super) fn restrict(limits: &LaunchLimits) -> Result<(), LaunchError> {
 }
 
 /// Keeps this process from tracing others, as far as the kernel can. Root may trace a process that
-/// has no more rights than itself, and so look through its eyes at files that are covered here. A
-/// domain of Landlock ends that; this one has the least that a domain can have, and leaves files,
-/// mounts and the means to get rights alone.
+/// has no more rights than itself, and so see files through it that are covered here. A Landlock
+/// domain prevents that; this one has the minimal rules, and does not restrict files, mounts or the
+/// means to get rights.
 pub(super) fn leave_others_alone() -> Result<(), LaunchError> {
     let domain = Ruleset::default().scope(Scope::AbstractUnixSocket).and_then(Ruleset::create);
     let entered = domain.and_then(|domain| domain.no_new_privs(false).restrict_self());
@@ -77,8 +77,8 @@ pub(super) fn leave_others_alone() -> Result<(), LaunchError> {
 /// The rules so far.
 struct Grants {
     ruleset: RulesetCreated,
-    /// The closed folder and those on the way to it. A rule belongs to a folder and not to a name,
-    /// so granting one of them under another name, as a second mount has it, would open it.
+    /// The closed folder and its ancestors. A rule belongs to a folder and not to a name, so
+    /// granting one of them under another name, for example through a second mount, would open it.
     withheld: Vec<(u64, u64)>,
 }
 
@@ -96,8 +96,8 @@ impl Grants {
         Ok(Self { ruleset: ruleset.map_err(refused)?, withheld: withheld? })
     }
 
-    /// Grants rights to a file or a tree, if it is there and not withheld. Links are not followed:
-    /// what counts is whether the place that they lead to is granted.
+    /// Grants rights to a file or a tree, if it exists and is not withheld. Links are not followed:
+    /// what counts is whether their target is granted.
     fn add(&mut self, path: &Path, access: BitFlags<AccessFs>) -> Result<(), LaunchError> {
         let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let Ok(place) = openat(CWD, path, flags, Mode::empty()) else { return Ok(()) };
@@ -125,7 +125,7 @@ fn all() -> BitFlags<AccessFs> {
     AccessFs::from_all(NEWEST)
 }
 
-/// The rights that change no file. Those of sockets are among them, as a read-only mount has it.
+/// The rights that change no file. Those of sockets are included, as with a read-only mount.
 fn reading() -> BitFlags<AccessFs> {
     AccessFs::from_read(NEWEST) | AccessFs::ResolveUnix
 }
@@ -137,8 +137,8 @@ fn writable_places(paths: &[PathBuf], folder: &Path) -> Vec<PathBuf> {
     outside.chain(OF_THE_KERNEL.map(PathBuf::from)).collect()
 }
 
-/// What is in a folder besides one entry. Of a folder that this user cannot list nothing is known,
-/// so nothing in it is granted.
+/// The content of a folder except one entry. If this user cannot list a folder, nothing in it is
+/// granted.
 fn beside(folder: &Path, entry: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Vec::new()),
@@ -148,7 +148,7 @@ fn beside(folder: &Path, entry: &Path) -> io::Result<Vec<PathBuf>> {
     paths.filter(|path| !path.as_ref().is_ok_and(|path| path == entry)).collect()
 }
 
-/// Gives up rights of root that reach around rules, and the means to get them back.
+/// Drops capabilities of root that bypass rules, and the means to regain them.
 fn give_up_rights() -> io::Result<()> {
     set_no_new_privs(true)?;
     let mut sets = capabilities(None)?;

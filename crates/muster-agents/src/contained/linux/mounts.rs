@@ -1,4 +1,4 @@
-//! Everything that is mounted, made read-only but for some folders.
+//! Makes every mount read-only except for some folders.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use super::{
     COVER, OF_THE_KERNEL,
 };
 
-/// Makes everything read-only but these files and folders, as far as they are there.
+/// Makes everything read-only except these files and folders, as far as they exist.
 pub(super) fn keep_writable(paths: &[PathBuf]) -> Result<(), LaunchError> {
     let mut kept = Vec::new();
     for path in paths.iter().filter_map(|path| path.canonicalize().ok()) {
@@ -37,7 +37,7 @@ pub(super) fn keep_writable(paths: &[PathBuf]) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// The topmost mount at each place, with what it forbids already: that may not be lifted.
+/// The topmost mount at each place, with its existing restrictions, which must not be lifted.
 fn mounted(table: &[u8]) -> BTreeMap<PathBuf, MountFlags> {
     let mount = |line: &[u8]| {
         let mut fields = line.split(|byte| *byte == b' ').skip(4);

@@ -1,4 +1,4 @@
-//! Calls as agents describe them, piece by piece and each in its own way.
+//! Calls as agents describe them, incrementally and each in its own way.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,20 @@ use super::{
     wire::{AcpPlanEntry, ToolContent, ToolUpdate, arguments, words},
 };
 
-/// What the tool is called with which an agent writes its own todo list.
+/// Name of the tool with which an agent writes its own todo list.
 const TODO_TOOL: &str = "todowrite";
 
-/// What is known of a call.
 #[derive(Default)]
 struct Call {
     name: Option<String>,
     title: String,
     kind: Option<String>,
     args: Map<String, Value>,
-    /// Whether these are all arguments; before a call runs some may be missing.
+    /// Whether all arguments are known; before a call runs some may be missing.
     settled: bool,
     changes: Vec<Value>,
     output: String,
-    /// What it gave besides, in the tool's own words.
+    /// Additional output, in the tool's own format.
     raw_output: String,
 }
 
@@ -115,8 +114,7 @@ impl Calls {
     }
 }
 
-/// The name of a tool where an agent has no place for it: in front of the call's id, or as its
-/// first title.
+/// The name of a tool if an agent has no field for it: before the call's id, or as its first title.
 fn name_in(update: &ToolUpdate) -> Option<String> {
     if let Some((name, _)) = update.tool_call_id.split_once("__")
         && !name.is_empty()

@@ -1,4 +1,4 @@
-//! How turns end in the Agent Client Protocol, and what was used in them.
+//! How turns end in the Agent Client Protocol, and their usage.
 
 use muster_core::run::event::TokenUsage;
 use serde::Deserialize;

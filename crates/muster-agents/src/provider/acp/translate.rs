@@ -31,7 +31,7 @@ use crate::provider::{
     rpc::{self, Caller, Peer, RpcError},
 };
 
-/// The code of an answer that wants a login.
+/// The error code that requires a login.
 const LOGIN_WANTED: i64 = -32_000;
 /// The reason given for changed arguments.
 const REDONE: &str = "changed arguments are asked for in another call";
@@ -57,7 +57,7 @@ pub(super) struct Acp {
     replays: bool,
     /// Modes that the agent has, and how they are switched.
     modes: (Vec<String>, ModeSwitch),
-    /// The mode that it is in, as far as we have chosen it.
+    /// The mode that we have chosen.
     mode: Option<&'static str>,
     read_only: bool,
     /// The prompt that waits until the agent is in the right mode.
@@ -70,7 +70,7 @@ pub(super) struct Acp {
     prose: TurnText,
     /// Pending questions: their original ids, their calls and the possible answers.
     questions: BTreeMap<String, (Value, String, Vec<AnswerOption>)>,
-    /// What the session cost so far, and at the end of the turn before.
+    /// Cost of the session so far, and at the end of the previous turn.
     cost: Option<f64>,
     cost_before: f64,
 }
@@ -282,7 +282,7 @@ impl Peer for Acp {
                 Some(Updated { update }) => self.updated(update),
                 None => vec![TranslatorAction::Unknown],
             },
-            // Names with a dash in front are an agent's own.
+            // Names with a leading underscore are an agent's own.
             own if own.starts_with('_') => Vec::new(),
             _ => vec![TranslatorAction::Unknown],
         }
@@ -367,6 +367,6 @@ fn reason(fault: &RpcError) -> TurnReason {
     if fault.code == LOGIN_WANTED {
         return TurnReason::AuthRequired;
     }
-    // Some give the status of their model as the code.
+    // Some use the status of their model as the code.
     prose::reason(u64::try_from(fault.code).ok(), &fault.words())
 }

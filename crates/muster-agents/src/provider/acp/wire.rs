@@ -15,7 +15,7 @@ use crate::{
 /// The version of the protocol.
 const PROTOCOL: u32 = 1;
 
-/// The name of an argument that has none.
+/// The name of an unnamed argument.
 const INPUT: &str = "input";
 
 /// What an agent can do.
@@ -49,7 +49,7 @@ pub(super) struct AcpSession {
     pub(super) session_id: Option<String>,
     #[serde(deserialize_with = "lenient")]
     modes: Option<Modes>,
-    /// There is a choice; which models are in it may change.
+    /// Present if there is a choice; its models may change.
     models: Option<Value>,
     #[serde(deserialize_with = "items")]
     config_options: Vec<ConfigOption>,
@@ -157,7 +157,7 @@ pub(super) struct AcpChunk {
     pub(super) text: String,
 }
 
-/// What was spent in the session so far.
+/// Cost of the session so far.
 #[derive(Deserialize)]
 pub(super) struct Cost {
     pub(super) amount: Amount,
@@ -185,7 +185,7 @@ impl AcpPlanEntry {
     }
 }
 
-/// Something about a call; what is missing stays as it was.
+/// An update of a call; missing fields stay unchanged.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ToolUpdate {
@@ -368,7 +368,7 @@ impl<'a> AcpPermissionResponse<'a> {
     }
 }
 
-/// The arguments that a value holds; those without names are one argument.
+/// The arguments in a value; unnamed ones become one argument.
 pub(super) fn arguments(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(map) => Some(map.clone()).filter(|map| !map.is_empty()),

@@ -19,7 +19,7 @@ const LINES_CHARS_MAX: usize = 600;
 /// How long to wait for the end of a program that is silent.
 const END_MAX: Duration = Duration::from_secs(1);
 
-/// What is left of an agent that has opened no session.
+/// The output of an agent that has opened no session.
 pub(super) struct Remains<'a> {
     /// Output that was not understood.
     pub(super) strays: &'a Tail,
@@ -63,7 +63,7 @@ pub(super) fn explained(
     OpenFailure { detail, ..failure }
 }
 
-/// Nothing is cut before it is redacted: half of a secret would not be known as one (RUNS-SEC-6).
+/// Redacted before it is cut: half of a secret would not be recognized (RUNS-SEC-6).
 fn first_part(text: &str) -> String {
     muster_core::text::cut(finish::redacted(text.to_owned()).trim(), STDERR_CHARS_MAX)
 }

@@ -13,7 +13,6 @@ use crate::{
     provider::{OpenFailure, SessionOpening},
 };
 
-/// A hook that is listened to.
 pub(super) struct Hooking {
     /// The command of the hook, for a shell.
     pub(super) line: String,
@@ -37,7 +36,7 @@ impl Hooking {
         Ok(Some(Self { line, questions, waiting: BTreeMap::new(), post }))
     }
 
-    /// What an agent is kept from that has to reach the socket of its hook.
+    /// The confinement of an agent that has to reach the socket of its hook.
     pub(super) fn beside(hooking: Option<&Self>, opening: &SessionOpening) -> Option<Confinement> {
         let confinement = opening.confinement.clone()?;
         Some(match hooking {

@@ -19,12 +19,12 @@ use crate::{
     settings::Profile,
 };
 
-/// How long all questions may take together.
+/// Time limit of all questions together.
 const QUESTIONS_MAX: Duration = Duration::from_millis(4_800);
 /// Characters of an answer that are shown.
 const ANSWER_CHARS_MAX: usize = 200;
 
-/// How an agent is looked for.
+/// How an agent is probed.
 pub(in crate::provider) struct Probing {
     /// The command that installs it; empty if unknown.
     pub(in crate::provider) install: &'static str,
@@ -42,7 +42,7 @@ pub(in crate::provider) struct LoginQuestion {
 }
 
 impl Probing {
-    /// What to do about an agent that is not there.
+    /// What to do about an agent that is not installed.
     pub(in crate::provider) fn hint(&self) -> String {
         if self.install.is_empty() {
             return String::new();
@@ -116,7 +116,7 @@ async fn question(
 ) -> Option<CommandOutput> {
     let mut command = vec![program.to_owned()];
     command.extend(arguments.iter().map(|&word| word.to_owned()));
-    // Whatever the question starts ends with it, and nothing else does.
+    // Processes started by the probe end with it, and no others do.
     let mark = format!("probe-{}", fresh_uuid());
     let family = Family { mark, run: None, node: None, tool: None };
     let workdir = std::env::temp_dir();

@@ -9,9 +9,9 @@ use std::{
 
 /// Sessions that this process has begun, and when.
 static BEGUN: Mutex<BTreeMap<String, SystemTime>> = Mutex::new(BTreeMap::new());
-/// Since when this process begins sessions; what it does not know is older.
+/// When this process began to start sessions; unknown ones are older.
 static SINCE: LazyLock<SystemTime> = LazyLock::new(SystemTime::now);
-/// Sessions that are kept in mind.
+/// Sessions that are remembered.
 const SESSIONS_MAX: usize = 1_000;
 
 fn begun() -> MutexGuard<'static, BTreeMap<String, SystemTime>> {

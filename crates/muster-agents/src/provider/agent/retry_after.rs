@@ -15,7 +15,7 @@ const UNITS: [(&str, f64); 6] = [
     ("d", 86_400_000.0),
 ];
 
-/// How long the words of a failure ask to wait: `try again in 1.9s`, `retry after 2 minutes`.
+/// The pause that the message of a failure requests: `try again in 1.9s`, `retry after 2 minutes`.
 pub(super) fn in_words(words: &str) -> Option<Duration> {
     let words = words.to_lowercase();
     let rest = MARKS.iter().find_map(|mark| words.split_once(mark).map(|(_, rest)| rest))?;
@@ -24,7 +24,7 @@ pub(super) fn in_words(words: &str) -> Option<Duration> {
     while let Some((amount, behind)) = number(rest) {
         let unit = behind.trim_start();
         let known = UNITS.iter().find(|(name, _)| unit.starts_with(name));
-        // A bare number is one of seconds.
+        // A bare number means seconds.
         ms += amount * known.map_or(1_000.0, |(_, ms)| *ms);
         rest = unit.trim_start_matches(char::is_alphabetic).trim_start_matches([' ', ',']);
         rest = rest.strip_prefix("and ").unwrap_or(rest);

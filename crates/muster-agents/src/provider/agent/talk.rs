@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// Characters of a line that was not understood which are shown.
+/// Characters shown of a line that was not understood.
 const UNKNOWN_CHARS_MAX: usize = 200;
 
 /// Why nothing more can be read.
@@ -151,7 +151,7 @@ impl Talk {
         self.perform(moves).await;
     }
 
-    /// Counts a line that means nothing to us, and shows it.
+    /// Counts a line that was not understood, and logs it.
     async fn not_understood(&mut self, line: &str) {
         self.unknown += 1;
         self.activity.not_understood();
@@ -307,7 +307,7 @@ impl ProviderConversation for Talking {
     }
 
     fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {
-        // Without orders to come the program sees the end of its input.
+        // When no orders can come, the program sees the end of its input.
         self.orders = None;
         Box::pin(async move {
             let closing = Closing { grace, lines: None };

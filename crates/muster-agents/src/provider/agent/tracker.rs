@@ -58,7 +58,7 @@ pub(in crate::provider) struct Tracker {
 type Events = Vec<ProviderEvent>;
 
 impl Tracker {
-    /// A turn begins. What comes for the calls of the turn before is dropped from now on.
+    /// A turn begins. Late updates for calls of the previous turn are dropped from now on.
     pub(in crate::provider) fn begin(&mut self) {
         self.calls.clear();
         self.asked.clear();
@@ -206,7 +206,7 @@ mod tests {
         Resolution { status, modified_args: None, reason, by: ActorKind::User }
     }
 
-    /// Names of events, as short as they can be read.
+    /// Abbreviated names of events.
     fn names(events: &Events) -> String {
         let name = |event: &ProviderEvent| match event {
             ProviderEvent::ToolProposed(_) => 'p',

@@ -1,4 +1,4 @@
-//! What knows the messages of one program: lines and orders go in, actions come out.
+//! Translates the messages of one program: lines and orders go in, actions come out.
 
 use muster_core::run::{
     approval::Resolution,
@@ -8,7 +8,7 @@ use muster_core::run::{
 
 use crate::hook::{HookAnswer, HookQuestion};
 
-/// Knows the words of a program. Pure: the same lines and orders always give the same moves.
+/// Knows the messages of a program. Pure: the same lines and orders always give the same actions.
 pub(in crate::provider) trait Translator: Send {
     /// The process runs: the first messages.
     fn begin(&mut self) -> Vec<TranslatorAction>;
@@ -36,7 +36,7 @@ pub(in crate::provider) trait Translator: Send {
 
 pub(in crate::provider) struct TranslatorPrompt {
     pub(in crate::provider) text: String,
-    /// Whether the agent may only look in this turn.
+    /// Whether this turn is read-only.
     pub(in crate::provider) read_only: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How turns of claude end, and what was used in them.
+//! How turns of claude end, and their usage.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct ClaudeTurnEnd {
     pub(super) api_error_status: Option<u64>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) terminal_reason: Option<String>,
-    /// The command that was executed instead of asking the model.
+    /// The command that was executed instead of calling the model.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) local_command: Option<String>,
     #[serde(default, deserialize_with = "lenient")]

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 /// Writes the whole list.
 const WRITE: &str = "TodoWrite";
-/// Adds an entry; its id is in the result.
 const CREATE: &str = "TaskCreate";
 /// Changes an entry.
 const UPDATE: &str = "TaskUpdate";
@@ -71,7 +70,7 @@ enum Change {
 }
 
 impl ClaudeTodos {
-    /// A call was made; the list, if it is another one now.
+    /// A call was made; returns the list if it changed.
     pub(super) fn called(
         &mut self,
         id: &str,
@@ -103,7 +102,7 @@ impl ClaudeTodos {
         }
     }
 
-    /// A call has succeeded; the list, if it is another one now.
+    /// A call has succeeded; returns the list if it changed.
     pub(super) fn succeeded(&mut self, id: &str, result: Option<&Value>) -> Option<Vec<NodeTodo>> {
         let at = self.open.iter().position(|(call, _)| call == id)?;
         match self.open.swap_remove(at).1 {

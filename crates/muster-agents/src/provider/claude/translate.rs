@@ -1,4 +1,4 @@
-//! Reads what claude writes, and writes what it reads.
+//! Translates claude's messages.
 
 mod calls;
 
@@ -32,15 +32,15 @@ use crate::provider::{
     },
 };
 
-/// Our requests that an answer matters to.
+/// Our requests whose response matters.
 const INITIALIZE: &str = "muster-initialize";
 const MODE: &str = "muster-mode";
 const INTERRUPT: &str = "muster-interrupt";
-/// What names of Muster's own tools begin with.
+/// Prefix of Muster's own tools.
 const OWN_TOOLS: &str = "mcp__muster__";
-/// What the program understands as an order to forget.
+/// The command that makes the program forget.
 const CLEAR: &str = "/clear";
-/// The tool that ends the mode in which nothing may be changed.
+/// The tool that leaves the read-only mode.
 const LEAVES_PLAN: &str = "ExitPlanMode";
 /// The answer when it asks for more than reading in a read-only turn.
 const ONLY_LOOK: &str = "you may only look in this turn: nothing may be changed";
@@ -49,7 +49,6 @@ const ONLY_LOOK: &str = "you may only look in this turn: nothing may be changed"
 pub(super) struct Claude {
     setting: AgentLaunch,
     session_id: Option<String>,
-    /// Whether it may only look now.
     read_only: bool,
     /// The prompt that waits until the program is in the right mode.
     held: Option<String>,
@@ -102,7 +101,7 @@ impl Claude {
             (INITIALIZE, _) => {
                 vec![TranslatorAction::Refuse { reason: TurnReason::HandshakeFailed, detail }]
             }
-            // Rather no turn than one with more rights than it may have.
+            // Better no turn than one with more rights than it may have.
             (MODE, _) if !self.in_turn => {
                 vec![TranslatorAction::Refuse { reason: TurnReason::HandshakeFailed, detail }]
             }
@@ -150,7 +149,7 @@ impl Claude {
         }
     }
 
-    /// Every turn begins with an introduction; the session may be another one.
+    /// Every turn begins with an init message; the session may be another one.
     fn introduced(&mut self, session_id: Option<String>) -> Vec<TranslatorAction> {
         if session_id.is_none() || session_id == self.session_id {
             return Vec::new();
@@ -184,7 +183,7 @@ impl Claude {
         emitted.map(TranslatorAction::Emit).into_iter().collect()
     }
 
-    /// A message of the agent, or of one that it has started itself.
+    /// A message of the agent, or of a subagent.
     fn on_message(&mut self, message: ClaudeMessage, is_own: bool) -> Vec<TranslatorAction> {
         let mut moves = Vec::new();
         for block in message.blocks() {

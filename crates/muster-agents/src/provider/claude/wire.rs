@@ -1,5 +1,5 @@
-//! The lines of claude's stream of JSON, as far as they mean something to us. Both sides pass over
-//! fields that they do not know.
+//! The lines of claude's stream of JSON, as far as they matter to us. Both sides skip unknown
+//! fields.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ pub(super) struct System {
     pub(super) error: Option<Value>,
 }
 
-/// A piece of a message on its way.
+/// A piece of a message that is being streamed.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeStreamEvent {
@@ -292,7 +292,7 @@ pub(super) struct ClaudeMcpServer<'a> {
     pub(super) command: &'a str,
     pub(super) args: &'a [String],
     pub(super) env: BTreeMap<&'a str, String>,
-    /// Its tools are there from the start instead of being looked for.
+    /// Its tools are loaded from the start instead of on demand.
     pub(super) always_load: bool,
 }
 

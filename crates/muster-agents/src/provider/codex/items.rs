@@ -1,4 +1,4 @@
-//! What codex does, item by item, as calls of tools.
+//! Codex's items as tool calls.
 
 use muster_core::run::{event::ToolResult, node::PermissionsMode, provider::ProviderTool};
 use serde_json::{Map, Value, json};
@@ -29,7 +29,7 @@ pub(super) fn runs(item: &CodexItem, gate: PermissionsMode) -> bool {
     }
 }
 
-/// The call that an item is, if it is one.
+/// The call of an item, if it is one.
 pub(super) fn call(item: CodexItem) -> Option<CodexCall> {
     let (id, name, args) = match item {
         CodexItem::CommandExecution { id, command, cwd, .. } => {
@@ -56,7 +56,7 @@ pub(super) fn call(item: CodexItem) -> Option<CodexCall> {
     Some(CodexCall::Told(ProviderTool { id, name, args }))
 }
 
-/// How the call that an item is has ended.
+/// How the call of an item has ended.
 pub(super) fn ended(item: CodexItem) -> Option<(String, CallEnd)> {
     Some(match item {
         CodexItem::CommandExecution {
@@ -102,7 +102,7 @@ pub(super) fn unproposed(question: &CodexQuestion) -> ProviderTool {
     ProviderTool { id: question.item_id.clone(), name, args }
 }
 
-/// How a call ended, by the word that the server has for it.
+/// How a call ended, from the server's word for it.
 fn outcome(result: ToolResult, status: &str, error: Option<String>) -> CallEnd {
     let error = match (result.ok, error) {
         (true, _) => None,

@@ -59,7 +59,7 @@ pub(super) struct CodexConfig<'a> {
     tools: Tools,
     #[serde(skip_serializing_if = "Option::is_none")]
     mcp_servers: Option<BTreeMap<&'static str, McpServer<'a>>>,
-    /// Without it a person would have to trust the hook first, at a terminal.
+    /// Without it a person would first have to trust the hook, at a terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     bypass_hook_trust: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ impl<'a> CodexConfig<'a> {
 pub(super) struct StartTurn<'a> {
     pub(super) thread_id: &'a str,
     pub(super) input: [CodexText<'a>; 1],
-    /// Only when it is another one than before.
+    /// Only if it has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sandbox_policy: Option<SandboxPolicy>,
 }
@@ -163,7 +163,7 @@ pub(super) struct CodexDecision {
     pub(super) decision: &'static str,
 }
 
-/// The answer to a server of tools.
+/// The response to a tool server.
 #[derive(Serialize)]
 pub(super) struct ElicitationAnswer {
     pub(super) action: &'static str,

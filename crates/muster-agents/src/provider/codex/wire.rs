@@ -127,7 +127,7 @@ pub(super) struct CodexQuestion {
     pub(super) cwd: Option<String>,
 }
 
-/// A question of a server of tools.
+/// A question of a tool server.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Elicitation {
@@ -222,7 +222,7 @@ struct Tokens {
 }
 
 impl Used {
-    /// What the last question to the model used.
+    /// Usage of the last call of the model.
     pub(super) fn last(&self) -> TokenUsage {
         let Tokens { total_tokens, input_tokens, output_tokens } = self.token_usage.last;
         TokenUsage {

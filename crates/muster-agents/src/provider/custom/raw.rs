@@ -27,7 +27,7 @@ use crate::{
 /// Size of the read buffer.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// A session that starts its process with every turn.
+/// A session that starts a process for every turn.
 pub(super) fn open(profile: &Profile, opening: SessionOpening) -> Opened {
     let (signals, heard_signals) = mpsc::channel(SIGNALS_MAX);
     let activity = Activity::now();
@@ -160,7 +160,7 @@ async fn report(signals: &mpsc::Sender<Signal>, turn: TurnId, outcome: ProviderO
     }
 }
 
-/// Takes the characters that are complete; bytes of one that is not wait for the rest of it.
+/// Takes the complete characters; the bytes of an incomplete one wait for the rest.
 fn whole_characters(bytes: &mut Vec<u8>) -> String {
     let end = match std::str::from_utf8(bytes) {
         Ok(_) => bytes.len(),

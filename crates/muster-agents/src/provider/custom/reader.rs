@@ -25,7 +25,7 @@ use crate::{
     provider::{Activity, NO_CAPS, Signal, reading},
 };
 
-/// Bytes of standard error that are taken as one line at most.
+/// Limit of a line of standard error.
 const STDERR_LINE_BYTES_MAX: usize = 8 * 1024;
 
 /// A program's report whether it could resume.
@@ -74,7 +74,7 @@ impl ProgramReader {
         }
     }
 
-    /// Takes one line; the error is the end of reading.
+    /// Handles one line; the error ends reading.
     async fn take(&mut self, line: &[u8]) -> Result<(), Option<(TurnReason, String)>> {
         let line = reading::text(line);
         if line.trim().is_empty() {
@@ -124,7 +124,7 @@ impl ProgramReader {
     }
 }
 
-/// A line of a log as a signal; it is cut where events cut it anyway.
+/// A log line as a signal; it is cut where events would cut it anyway.
 fn log(source: LogSource, line: &str, suppressed: Option<u64>) -> Signal {
     let line = muster_core::text::cut(line, muster_core::run::limits::LOG_LINE_CHARS_MAX);
     Signal::Said { turn: None, event: ProviderEvent::Log { source, line, suppressed } }
@@ -189,7 +189,7 @@ fn outcome(result: Value) -> ToolResult {
     serde_json::from_value(result.clone()).unwrap_or_else(|_| odd(result))
 }
 
-/// The reason that a program names, if it is one of a failure.
+/// The failure reason that a program names, if it is one.
 fn failure(name: Option<&str>) -> TurnReason {
     let known = TurnReason::ALL.iter().copied().find(|reason| Some(reason.name()) == name);
     known

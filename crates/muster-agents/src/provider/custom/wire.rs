@@ -1,4 +1,4 @@
-//! The lines of the JSONL protocol (RUNS-JSONL). Both sides pass over what they do not know.
+//! The lines of the JSONL protocol (RUNS-JSONL). Both sides skip unknown fields.
 
 use muster_core::run::{
     approval::Verdict,
@@ -89,7 +89,7 @@ pub(crate) struct ProgramInput<'a> {
 }
 
 impl<'a> ProgramInput<'a> {
-    /// The input that an item of the inbox is.
+    /// The input of an inbox item.
     pub(crate) fn of(item: &'a InboxItem) -> Self {
         let (text, envelope) = match &item.content {
             InboxContent::Message(message) => (Some(message.content.as_str()), None),

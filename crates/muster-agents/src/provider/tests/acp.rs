@@ -28,7 +28,7 @@ fn recorded_conversations_give_the_contract_s_events() {
         let replayed = replay(&OPENCODE, ("opencode", case), &setting(gate));
         insta::assert_snapshot!(format!("opencode_{case}"), replayed);
     }
-    // Here the question was faster than the arguments of the call.
+    // Here the question arrived before the arguments of the call.
     let replayed = replay(&OPENCODE, ("opencode", "question_first"), &setting(Gated));
     insta::assert_snapshot!("opencode_question_first", replayed);
     for case in ["gated_approved", "gated_denied", "todo"] {

@@ -18,7 +18,7 @@ struct Replay<'a> {
     story: Story,
     /// Unanswered requests of this replay: their names and ids.
     open: Vec<(String, Value)>,
-    /// Ids of then and of today.
+    /// Recorded ids and their current ones.
     ids: BTreeMap<String, Value>,
     /// A prompt that waits until the agent has replayed the earlier session.
     waiting: Option<Value>,
@@ -80,7 +80,7 @@ impl Replay<'_> {
         self.request(input, method);
     }
 
-    /// Whether the agent may still retell an old session; prompts are held back meanwhile.
+    /// Whether the agent may still replay an old session; prompts are held back meanwhile.
     fn replays(&self) -> bool {
         self.story.text.lines().last().is_some_and(|line| line.ends_with("retells=true"))
     }
@@ -165,14 +165,14 @@ impl Replay<'_> {
     }
 }
 
-/// An answer to the request of a name that is open in a list of moves.
+/// A response to the open request of a name in a list of actions.
 pub(super) fn answer(moves: &[TranslatorAction], method: &str, result: &Value) -> String {
     let lines = lines(moves);
     let asked = lines.iter().find(|line| line["method"] == method).unwrap();
     json!({"id": asked["id"], "result": result}).to_string()
 }
 
-/// A refusal of the request of a name that is open in a list of moves.
+/// An error for the open request of a name in a list of actions.
 pub(super) fn refuse(moves: &[TranslatorAction], method: &str, fault: &Value) -> String {
     let lines = lines(moves);
     let asked = lines.iter().find(|line| line["method"] == method).unwrap();

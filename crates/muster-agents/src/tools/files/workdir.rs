@@ -1,9 +1,9 @@
-//! The way to a file below a node's directory (RUNS-SEC-4).
+//! Resolves paths below a node's directory (RUNS-SEC-4).
 //!
-//! It is walked one name at a time, each folder opened relative to the one before and without
-//! following links. What was opened is judged, never a string, so nothing that is renamed meanwhile
-//! changes where a path leads. `openat2` with `RESOLVE_BENEATH` would not replace the walk: each
-//! level has to be judged anyway, and a single name that is not a link cannot lead outside.
+//! A path is walked one name at a time, each folder opened relative to the one before and without
+//! following links. The open file is checked, never a string, so a concurrent rename cannot change
+//! where a path leads. `openat2` with `RESOLVE_BENEATH` would not replace the walk: each level has
+//! to be checked anyway, and a single name that is not a link cannot lead outside.
 //!
 //! Two kinds of places are closed: the storage folder, recognized by device and inode, to
 //! everything; and `.git` and `.muster` at any level to changes.
@@ -24,13 +24,13 @@ use rustix::{
 use super::fault;
 use crate::worktree;
 
-/// Names that tools change nothing below.
+/// Names below which tools change nothing.
 const CLOSED_NAMES: [&str; 2] = [".git", ".muster"];
-/// Levels that are looked at above a directory; deeper ones do not exist.
+/// Levels that are checked above a directory; deeper ones do not exist.
 const LEVELS_ABOVE_MAX: usize = 4_096;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// A pipe or a device is opened without waiting for its other end, and refused.
+/// A pipe or a device is opened without waiting for its other end, and rejected.
 const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -38,12 +38,12 @@ const FILE: OFlags =
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathPurpose {
     Look,
-    /// Missing folders on the way are made.
+    /// Missing folders on the path are created.
     Write,
     Delete,
 }
 
-/// Which file or folder something is, whatever it is called.
+/// The identity of a file or folder, whatever its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Identity {
     device: u64,
@@ -79,8 +79,8 @@ impl Workdir {
         Ok(workdir)
     }
 
-    /// Whether the directory itself is a part of the storage folder. Worktrees are made there, and
-    /// belong to their nodes.
+    /// Whether the directory itself is a part of the storage folder. Worktrees are created there,
+    /// and belong to their nodes.
     fn is_inside_storage(&self) -> io::Result<bool> {
         let Some(storage) = self.storage else { return Ok(false) };
         let worktrees = fs::metadata(self.storage_dir.join(worktree::FOLDER));
@@ -101,7 +101,7 @@ impl Workdir {
         Ok(false)
     }
 
-    /// Opens the folder that these names lead to.
+    /// Opens the folder at this path.
     pub(super) fn folder(&self, names: &[&str], purpose: PathPurpose) -> Result<File, ToolError> {
         let shown = names.join("/");
         let mut folder = self.root.try_clone().map_err(broken(&shown))?;
@@ -136,8 +136,8 @@ impl Workdir {
         Ok((self.folder(folders, purpose)?, *last))
     }
 
-    /// Opens a regular file. One that is opened for writing is made where there is none, and keeps
-    /// its content until it is known to be one that may be written.
+    /// Opens a regular file. One that is opened for writing is created if it is missing, and keeps
+    /// its content until it is known to be writable.
     pub(crate) fn file(&self, path: &str, purpose: PathPurpose) -> Result<File, ToolError> {
         let (folder, name) = self.parent(path, purpose)?;
         let access = match purpose {
@@ -169,7 +169,7 @@ impl Workdir {
         }
     }
 
-    /// Judges what was opened, whatever it was called.
+    /// Checks what was opened, whatever its name.
     fn judge(
         &self,
         folder: &File,
@@ -187,7 +187,7 @@ impl Workdir {
             let same = same.ok().and_then(|same| same.metadata().ok());
             same.is_some_and(|same| Identity::of(&same) == Identity::of(&known))
         };
-        // File systems may take names for the same that differ: `.GIT` on most Macs.
+        // File systems may treat different names as the same: `.GIT` on most Macs.
         if purpose != PathPurpose::Look && CLOSED_NAMES.iter().any(is_named) {
             return Err(closed(path));
         }
@@ -224,13 +224,13 @@ fn closed(path: &str) -> ToolError {
     fault("FORBIDDEN_PATH", format!("{path} is closed to tools"))
 }
 
-/// What the system's refusal of a path means.
+/// The meaning of a system error for a path.
 pub(super) fn failed(path: &str) -> impl Fn(Errno) -> ToolError {
     move |error| match error {
         Errno::LOOP | Errno::NOTDIR => {
             fault("FORBIDDEN_PATH", format!("{path} leads through a link or a file"))
         }
-        // The other end of a pipe, a socket or a device is not there.
+        // The other end of a pipe, a socket or a device is missing.
         Errno::NXIO => fault("FORBIDDEN_PATH", format!("{path} is not a regular file")),
         Errno::NOENT => fault("NOT_FOUND", format!("{path} does not exist")),
         other => fault("IO", format!("{path}: {other}")),

@@ -10,9 +10,9 @@ use crate::provider::{
     rpc::{self, RpcError},
 };
 
-/// The mode in which agents only look.
+/// The read-only mode of agents.
 pub(super) const PLAN: &str = "plan";
-/// Modes in which they ask, and in which they do not; the first that an agent has is taken.
+/// Modes in which they ask, and in which they do not; the first that an agent supports is used.
 const ASKING: [&str; 2] = ["default", "build"];
 const NOT_ASKING: [&str; 3] = ["yolo", "bypassPermissions", "build"];
 
@@ -143,7 +143,7 @@ impl Acp {
         Some(TranslatorAction::Send(line))
     }
 
-    /// The mode is another one now, or the agent refused it. Only looking cannot be done without.
+    /// The mode was switched, or the agent refused it. The read-only mode is mandatory.
     pub(super) fn switched(&mut self, fault: Option<RpcError>) -> Vec<TranslatorAction> {
         let mut moves = Vec::new();
         if let Some(fault) = fault {

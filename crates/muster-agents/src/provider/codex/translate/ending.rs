@@ -13,7 +13,7 @@ use crate::provider::{
     reading::{Amount, Count, lenient},
 };
 
-/// The share of a limit that nothing is left of, in percent.
+/// The share of a limit that is used up, in percent.
 const USED_UP: f64 = 100.0;
 
 /// How much of its limits an account has used.
@@ -41,7 +41,7 @@ struct Window {
 }
 
 impl CodexLimits {
-    /// When nothing that is used up is left, in seconds since 1970.
+    /// When all used-up limits are reset, in seconds since 1970.
     pub(super) fn resets_at(self) -> Option<u64> {
         let windows = [self.rate_limits.primary, self.rate_limits.secondary];
         let is_used_up = |one: &Window| one.used_percent.0.is_some_and(|used| used >= USED_UP);

@@ -22,14 +22,14 @@ use crate::{
     },
 };
 
-/// What is in front of the name of a question of a hook.
+/// Prefix of the ids of hook questions.
 const PREFIX: &str = "hook:";
 /// Commands that only look.
 const LOOKING: [&str; 20] = [
     "cat", "cd", "cut", "date", "du", "file", "grep", "head", "id", "ls", "nl", "pwd", "rg",
     "stat", "tail", "tree", "uname", "wc", "which", "whoami",
 ];
-/// Signs of a command that writes, or that cannot be read at a glance.
+/// Signs of a command that writes, or that is not obviously read-only.
 const UNCLEAR: [char; 7] = ['>', '<', '`', '$', '(', '\n', '&'];
 
 /// Calls that a hook has asked about.
@@ -91,7 +91,7 @@ impl Codex {
         Some(moves)
     }
 
-    /// The turn is over: whatever still waits is not made.
+    /// The turn is over: pending calls are not made.
     pub(super) fn hooks_end(&mut self) -> Vec<TranslatorAction> {
         self.hooked.approved.clear();
         let deny = |call| {
