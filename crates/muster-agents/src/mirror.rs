@@ -7,7 +7,7 @@ mod ending;
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Draft, WorkRefusal,
+    Draft, WorkRefusal, field,
     run::{
         RunEvent, RunFact,
         event::{ToolCompleted, TurnStep},
@@ -15,7 +15,7 @@ use muster_core::{
         inbox::{InboxContent, InboxItem, ItemKind},
         lookup,
         record::{Run, RunStatus},
-        turn::{Consumed, Tool},
+        turn::{Consumed, Tool, TurnReason},
     },
     session::{
         SessionAggregate, SessionCommand, SessionId,
@@ -25,7 +25,7 @@ use muster_core::{
         receipt::CallKey,
     },
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use self::ending::RunFinished;
@@ -97,7 +97,13 @@ pub(crate) struct Mirror {
 /// What a session records.
 struct MirroredEvent {
     kind: &'static str,
-    body: Value,
+    body: Map<String, Value>,
+}
+
+impl Told {
+    fn new<const N: usize>(kind: &'static str, fields: [(String, Value); N]) -> Self {
+        Self { kind, body: fields.into_iter().collect() }
+    }
 }
 
 impl Mirror {
@@ -148,15 +154,8 @@ impl Mirror {
         }
     }
 
-    async fn record(
-        &self,
-        session: &SessionId,
-        turn: Option<TurnId>,
-        mirrored: MirroredEvent,
-        key: String,
-    ) {
-        let Value::Object(body) = mirrored.body else { return };
-        let mut record = Record::of(Author::Server, mirrored.kind, body);
+    async fn record(&self, session: &SessionId, turn: Option<TurnId>, told: Told, key: String) {
+        let mut record = Record::of(Author::Server, told.kind, told.body);
         record.run_id = Some(self.run.to_string());
         record.turn_id = turn.map(|turn| turn.to_string());
         record.given = Some(CallKey { digest: key.clone(), key });
@@ -209,21 +208,20 @@ impl Mirror {
         execute(&self.shared, session, move |draft| perform(draft, &command).map(drop)).await;
     }
 
-    fn mirrored(&mut self, event: &RunEvent) -> Option<MirroredEvent> {
-        let (kind, body) = if let RunFact::TextFinished(text) = &event.fact {
-            ("assistant_message", json!({"text": text.content}))
+    fn told(&mut self, event: &RunEvent) -> Option<Told> {
+        if let RunFact::TextFinished(text) = &event.fact {
+            Some(Told::new("assistant_message", [field("text", &text.content)]))
         } else if let RunFact::ToolProposed(call) = &event.fact {
             self.tools.insert(call.tool.id, call.tool.name.clone());
-            ("tool_call", tool_call(&call.tool))
+            Some(tool_call(&call.tool))
         } else if let RunFact::ToolCompleted(completed) = &event.fact {
             let name = self.tools.remove(&completed.tool_id).unwrap_or_default();
-            ("tool_result", tool_result(&name, completed))
+            Some(tool_result(&name, completed))
         } else if let RunFact::TurnMoved(moved) = &event.fact {
-            turn(&moved.step)?
+            turn(&moved.step)
         } else {
-            return None;
-        };
-        Some(MirroredEvent { kind, body })
+            None
+        }
     }
 }
 
@@ -269,39 +267,45 @@ fn input(item: &InboxItem) -> MirroredEvent {
             (&envelope.payload.message, Some(source))
         }
     };
-    MirroredEvent { kind: "user_message", body: json!({"text": text, "source": source}) }
+    Told::new("user_message", [field("text", text), field("source", &source)])
 }
 
 fn driver(run: &Run) -> SessionDriver {
     SessionDriver { phase: run.phase.name().to_owned(), status: run.status.name().to_owned() }
 }
 
-fn tool_call(tool: &Tool) -> Value {
-    let call = json!({"name": tool.name, "arguments": tool.args});
-    json!({"call_id": tool.id.to_string(), "tool": tool.name, "call": call})
+fn tool_call(tool: &Tool) -> Told {
+    let call = Map::from_iter([field("name", &tool.name), field("arguments", &tool.args)]);
+    let id = field("call_id", &tool.id);
+    Told::new("tool_call", [id, field("tool", &tool.name), field("call", &call)])
 }
 
-fn tool_result(name: &str, completed: &ToolCompleted) -> Value {
-    let ok = completed.result.ok;
-    json!({
-        "call_id": completed.tool_id.to_string(),
-        "tool": name,
-        "status": if ok { "ok" } else { "error" },
-        "error": !ok,
-        "success": ok,
-        "result": completed.result.output,
-        "message": completed.error.as_ref().map(|error| &error.message),
-        "artifact_ref": completed.result.output_ref,
-    })
+fn tool_result(name: &str, completed: &ToolCompleted) -> Told {
+    let result = &completed.result;
+    Told::new(
+        "tool_result",
+        [
+            field("call_id", &completed.tool_id),
+            field("tool", name),
+            field("status", if result.ok { "ok" } else { "error" }),
+            field("error", &!result.ok),
+            field("success", &result.ok),
+            field("result", &result.output),
+            field("message", &completed.error.as_ref().map(|error| &error.message)),
+            field("artifact_ref", &result.output_ref),
+        ],
+    )
 }
 
-fn turn(step: &TurnStep) -> Option<(&'static str, Value)> {
-    let end = |status: &str, reason: &str| json!({"status": status, "reason": reason});
+fn turn(step: &TurnStep) -> Option<Told> {
+    let end = |status: &str, reason: TurnReason| {
+        Some(Told::new("turn_end", [field("status", status), field("reason", &reason)]))
+    };
     match step {
-        TurnStep::Started(_) => Some(("turn_start", json!({}))),
-        TurnStep::Completed(_) => Some(("turn_end", json!({"status": "completed"}))),
-        TurnStep::Interrupted(ended) => Some(("turn_end", end("interrupted", ended.reason.name()))),
-        TurnStep::Failed(ended) => Some(("turn_end", end("failed", ended.reason.name()))),
+        TurnStep::Started(_) => Some(Told::new("turn_start", [])),
+        TurnStep::Completed(_) => Some(Told::new("turn_end", [field("status", "completed")])),
+        TurnStep::Interrupted(ended) => end("interrupted", ended.reason),
+        TurnStep::Failed(ended) => end("failed", ended.reason),
         TurnStep::Sent
         | TurnStep::ToolPending
         | TurnStep::AwaitingApproval

@@ -8,7 +8,7 @@ use std::{
 };
 
 use muster_core::{
-    Documents, Draft, Unloaded,
+    Documents, Draft, Unloaded, field,
     run::{
         Ask,
         id::{NodeId, RunId},
@@ -22,7 +22,8 @@ use muster_core::{
     },
     todo::{ScopeKey, TodoItem, TodoStatus},
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Map;
 use tokio::sync::mpsc;
 
 use super::shared::RunsContext;
@@ -117,16 +118,16 @@ fn todo(item: &TodoItem) -> Option<NodeTodo> {
 
 /// Stores a program's plan, in its own list.
 pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &[NodeTodo]) {
-    let items: Vec<Value> = items
+    let items: Vec<PlanItem> = items
         .iter()
         .enumerate()
         .map(|(at, item)| {
             let status = match item.status {
-                NodeTodoStatus::Pending => "todo",
-                NodeTodoStatus::InProgress => "in_progress",
-                NodeTodoStatus::Completed => "done",
+                NodeTodoStatus::Pending => TodoStatus::Todo,
+                NodeTodoStatus::InProgress => TodoStatus::InProgress,
+                NodeTodoStatus::Completed => TodoStatus::Done,
             };
-            json!({"id": format!("plan-{}", at + 1), "title": item.content, "status": status})
+            PlanItem { id: format!("plan-{}", at + 1), title: item.content.clone(), status }
         })
         .collect();
     let shared = Arc::clone(shared);
@@ -143,10 +144,18 @@ pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &
     }
 }
 
-/// The plan as the result of a tool, which readers of todo lists read.
+/// A line of a plan, as readers of todo lists take it.
+#[derive(Serialize)]
+struct PlanItem {
+    id: String,
+    title: String,
+    status: TodoStatus,
+}
+
+/// The plan as the result of a tool, which readers of todo lists look at.
 fn plan_result(
     docs: &Documents<SessionAggregate>,
-    items: &[Value],
+    items: &[PlanItem],
 ) -> Result<SessionCommand, Unloaded<SessionAggregate>> {
     let scope = match ScopeKey::of(PLAN) {
         Some(key) => lookup::scope(docs, &key)?,
@@ -154,15 +163,20 @@ fn plan_result(
     };
     let revision = scope.map_or(0, |scope| scope.revision).saturating_add(1);
     let plural = if items.len() == 1 { "" } else { "s" };
-    let body = json!({
-        "call_id": format!("todo:{PLAN}:{revision}"),
-        "tool": PLAN,
-        "status": "ok",
-        "error": false,
-        "success": true,
-        "message": format!("{} item{plural}", items.len()),
-        "todo": {"op": "replace", "scopeKey": PLAN, "scopeLabel": PLAN, "items": items},
-    });
-    let body = body.as_object().cloned().unwrap_or_default();
+    let todo = Map::from_iter([
+        field("op", "replace"),
+        field("scopeKey", PLAN),
+        field("scopeLabel", PLAN),
+        field("items", items),
+    ]);
+    let body = Map::from_iter([
+        field("call_id", &format!("todo:{PLAN}:{revision}")),
+        field("tool", PLAN),
+        field("status", "ok"),
+        field("error", &false),
+        field("success", &true),
+        field("message", &format!("{} item{plural}", items.len())),
+        field("todo", &todo),
+    ]);
     Ok(SessionCommand::Record(Box::new(Record::of(Author::Server, TOOL_RESULT, body))))
 }

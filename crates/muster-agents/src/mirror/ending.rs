@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Draft,
+    Draft, field,
     run::{
         id::{NodeId, RunId},
         record::{Run, RunStatus},
@@ -18,7 +18,7 @@ use muster_core::{
         receipt::CallKey,
     },
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::execute;
 use crate::shared::RunsContext;
@@ -39,15 +39,17 @@ impl RunFinished {
             RunStatus::Queued | RunStatus::Running | RunStatus::Paused => return None,
         };
         let reason = run.status_reason.as_ref().map_or(status.name(), |reason| reason.code.name());
-        let usage = json!({
-            "input_tokens": run.usage.prompt_tokens,
-            "output_tokens": run.usage.completion_tokens,
-            "cost": run.usage.cost_usd,
-        });
-        let steps = run.usage.turns;
-        let body =
-            json!({"completed": completed, "reason": reason, "steps": steps, "usage": usage});
-        body.as_object().cloned().map(Self)
+        let usage = Map::from_iter([
+            field("input_tokens", &run.usage.prompt_tokens),
+            field("output_tokens", &run.usage.completion_tokens),
+            field("cost", &run.usage.cost_usd),
+        ]);
+        Some(Self(Map::from_iter([
+            field("completed", &completed),
+            field("reason", reason),
+            field("steps", &run.usage.turns),
+            field("usage", &usage),
+        ])))
     }
 
     /// Records it, with the number of events that the session has by now.
@@ -83,21 +85,24 @@ pub(super) async fn node_gone(shared: &Arc<RunsContext>, node: NodeId) {
 async fn close(shared: &Arc<RunsContext>, session: SessionId, reason: &'static str) {
     let work = move |draft: &mut Draft<'_, SessionAggregate>| {
         let open = lookup::session(draft.documents())?;
-        let running = open.turns.running.is_some();
-        let driver = open.driver.clone();
-        let report = |kind: &str, body: Value| {
-            let body = body.as_object().cloned().unwrap_or_default();
-            SessionCommand::Record(Box::new(Record::of(Author::Server, kind, body)))
+        let (running, driver) = (open.turns.running.is_some(), open.driver.clone());
+        let report = |kind: &str, body: Vec<(String, _)>| {
+            let record = Record::of(Author::Server, kind, body.into_iter().collect());
+            SessionCommand::Record(Box::new(record))
         };
         if running {
-            let body = json!({"status": "interrupted", "reason": reason});
+            let body = vec![field("status", "interrupted"), field("reason", reason)];
             perform(draft, &report(TURN_END, body))?;
         }
         let Some(SessionDriver { phase, status }) = driver else { return Ok(()) };
         let is_over = |ended: RunStatus| ended.name() == status;
         if !is_over(RunStatus::Completed) && !is_over(RunStatus::Failed) && status != DELETED {
             let events = lookup::session(draft.documents())?.last_seq;
-            let body = json!({"eventCount": events, "completed": false, "reason": reason});
+            let body = vec![
+                field("eventCount", &events),
+                field("completed", &false),
+                field("reason", reason),
+            ];
             perform(draft, &report(RUN_FINISHED, body))?;
         }
         let driver = SessionDriver { phase, status: DELETED.to_owned() };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use muster_core::{
-    Draft, Timestamp, WorkRefusal,
+    Draft, Timestamp, WorkRefusal, field,
     tasks::{
         TaskAggregate, TaskCommand, TaskEvent,
         command::CommitCard,
@@ -17,7 +17,7 @@ use muster_core::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     card::CardInput,
@@ -240,7 +240,7 @@ pub(crate) fn commit(
     for (stage, kind, input) in &pipeline.stages {
         let mut input = input.clone();
         let meta = input.meta.get_or_insert_with(Map::new);
-        meta.entry("source").or_insert_with(|| json!("think_pipeline"));
+        meta.entry("source").or_insert_with(|| "think_pipeline".into());
         let supports: Vec<CardId> = committed.last().map(|card| card.id).into_iter().collect();
         let card = commit_card(draft, entity, &input, Some(*kind), &supports)?;
         cards.push(StageView {
@@ -288,7 +288,11 @@ fn note_decision(
     card: &Committed,
     (title, format): &(String, String),
 ) -> Result<DecisionNote, WorkRefusal<TaskAggregate>> {
-    let meta = json!({"source": "think_pipeline", "stage": "decision", "card_id": card.id});
+    let meta = Map::from_iter([
+        field("source", "think_pipeline"),
+        field("stage", "decision"),
+        field("card_id", &card.id),
+    ]);
     let content = format!("Decision ({}): {}", card.id, card.label);
     let note = note(entity, Some(title.clone()), format, meta, content);
     let recorded = first(draft.apply(&TaskCommand::CommitNote(note))?);
@@ -305,10 +309,9 @@ fn note(
     entity: EntityId,
     title: Option<String>,
     format: &str,
-    meta: Value,
+    meta: Map<String, Value>,
     content: String,
 ) -> NoteEntry {
-    let Value::Object(meta) = meta else { unreachable!("facts of a note are an object") };
     let format = Some(format.to_owned());
     NoteEntry { entity, title, format, meta, content, seq: 0, at: Timestamp::default() }
 }
@@ -321,7 +324,7 @@ pub(crate) fn commit_note(
     meta: Map<String, Value>,
     content: String,
 ) -> Result<(MemoryEntry, EventView), WorkRefusal<TaskAggregate>> {
-    let entry = note(entity, title.clone(), format, Value::Object(meta), content);
+    let entry = note(entity, title.clone(), format, meta, content);
     let recorded = first(draft.apply(&TaskCommand::CommitNote(entry.clone()))?);
     let entry = NoteEntry { seq: recorded.global, at: recorded.at, ..entry };
     let announce = TaskCommand::AnnounceNote { id: entity, seq: entry.seq, title };

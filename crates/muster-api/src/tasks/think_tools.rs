@@ -10,7 +10,6 @@ use muster_core::tasks::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{
     card::CardInput,
@@ -174,7 +173,7 @@ impl Operation for NotesCommit {
         let content = self.content.0;
         let format = self.format.unwrap_or_else(|| "text".to_owned());
         let mut meta = self.meta.map(|meta| meta.0).unwrap_or_default();
-        meta.entry("source").or_insert_with(|| json!("notes_commit"));
+        meta.entry("source").or_insert_with(|| "notes_commit".into());
         let name = self.workspace.to_string();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), named, Accepts::Any)?;
