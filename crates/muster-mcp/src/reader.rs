@@ -36,8 +36,8 @@ pub(crate) async fn list(
     if let Some(error) = answer.error {
         return Err(ErrorData::invalid_params(error.message, None));
     }
-    let (entries, next) =
-        page.read(workspace, &answer.result.try_read().map_err(resources::unreadable)?);
+    let found = answer.result.try_read().map_err(|error| resources::unreadable(&error))?;
+    let (entries, next) = page.read(workspace, &found);
     let resources = entries.iter().map(resources::ResourceEntry::resource).collect();
     let mut listed = ListResourcesResult::with_all_items(resources);
     listed.next_cursor = next;

@@ -159,12 +159,12 @@ struct SnapshotPart {
 }
 
 fn capsule(snapshot: &Envelope) -> Result<Json, ErrorData> {
-    let part: SnapshotPart = snapshot.result.try_read().map_err(unreadable)?;
+    let part: SnapshotPart = snapshot.result.try_read().map_err(|error| unreadable(&error))?;
     Ok(part.capsule)
 }
 
 /// An answer with a value that came into the store when its depth was not looked at yet.
-pub(crate) fn unreadable(error: serde_json::Error) -> ErrorData {
+pub(crate) fn unreadable(error: &serde_json::Error) -> ErrorData {
     ErrorData::internal_error(format!("the answer cannot be read: {error}"), None)
 }
 

@@ -107,12 +107,12 @@ pub(crate) enum ShownValue {
 }
 
 impl ShownValue {
-    pub(super) fn text(text: impl ToString) -> Self {
+    pub(super) fn text(text: &(impl ToString + ?Sized)) -> Self {
         Self::Text(text.to_string())
     }
 
-    pub(super) fn maybe(text: Option<impl ToString>) -> Self {
-        text.map_or(Self::Nothing, Self::text)
+    pub(super) fn maybe<T: ToString>(text: Option<T>) -> Self {
+        text.map_or(Self::Nothing, |text| Self::text(&text))
     }
 
     pub(super) fn list(items: &[impl ToString]) -> Self {

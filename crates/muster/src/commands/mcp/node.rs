@@ -33,12 +33,12 @@ impl NodeServer {
         Self(client.patient(ANSWER_TIMEOUT))
     }
 
-    fn post(&self, folder: &str, name: &str, body: Map<String, Value>) -> Result<Value, String> {
+    fn post(&self, folder: &str, name: &str, body: &Map<String, Value>) -> Result<Value, String> {
         if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             return Err(format!("there is no tool {name:?}"));
         }
         let path = format!("/api/agent/{folder}/{name}");
-        self.0.post(&path, &body).map_err(|error| format!("{error:#}"))
+        self.0.post(&path, body).map_err(|error| format!("{error:#}"))
     }
 
     fn listed(&self) -> anyhow::Result<Vec<RunTool>> {
@@ -54,10 +54,10 @@ impl RunServerClient for NodeServer {
     }
 
     fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String> {
-        self.post("tools", name, arguments)
+        self.post("tools", name, &arguments)
     }
 
     fn read(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String> {
-        self.post("reads", name, arguments)
+        self.post("reads", name, &arguments)
     }
 }

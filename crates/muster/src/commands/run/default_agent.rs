@@ -61,7 +61,7 @@ fn is_installed(family: &ProviderFamily) -> bool {
         Provider::Custom => {
             family.by_profile.get(DEFAULT_PROFILE).is_some_and(|probe| probe.available)
         }
-        _ => family.probe.available,
+        Provider::Claude | Provider::Codex | Provider::Gemini => family.probe.available,
     }
 }
 

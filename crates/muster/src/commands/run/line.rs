@@ -6,7 +6,7 @@ use muster_core::{
     Json,
     run::{
         artifact::{Artifact, ArtifactKind},
-        event::{RunEvent, RunFact, TurnStep},
+        event::{RunEvent, RunFact, TurnMoved, TurnStep},
         id::{ApprovalId, NodeId},
         node::NodeStatus,
         record::RunPatch,
@@ -26,7 +26,7 @@ const LEAD_COLUMNS: usize = 8 + 2 + 6 + 2 + NAME_COLUMNS + 2;
 
 /// Where an event is in the run.
 #[derive(Debug, Deserialize)]
-pub(super) struct EventPlace {
+pub(super) struct EventStamp {
     pub(super) seq: u64,
     ts: String,
 }
@@ -63,18 +63,19 @@ impl NodeNames {
 pub(super) fn event(
     screen: Screen,
     names: &mut NodeNames,
-    place: &EventPlace,
+    stamp: &EventStamp,
     event: &RunEvent,
 ) -> Option<String> {
     names.learn(event);
     let (tone, words) = told(names, event)?;
     // The clock without the date.
-    let clock = place.ts.get(11..19).unwrap_or(&place.ts);
-    let lead = screen.paint(Tone::Faint, &format!("{clock}  {:>6}", place.seq));
-    let who = match &event.fact {
+    let clock = stamp.ts.get(11..19).unwrap_or(&stamp.ts);
+    let lead = screen.paint(Tone::Faint, &format!("{clock}  {:>6}", stamp.seq));
+    let who = if let RunFact::HandoffSent(sent) = &event.fact {
         // The one who hands something over, not the one who gets it.
-        RunFact::HandoffSent(sent) => Some(sent.envelope.from_node_id),
-        _ => event.node_id,
+        Some(sent.envelope.from_node_id)
+    } else {
+        event.node_id
     };
     let who = cut(&who.map(|id| names.name(id)).unwrap_or_default(), NAME_COLUMNS);
     let who = screen.paint(Tone::Strong, &format!("{who:<NAME_COLUMNS$}"));
@@ -87,14 +88,20 @@ pub(super) fn event(
 fn laid_out(screen: Screen, fact: &RunFact, words: &str) -> String {
     let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
     let indent = " ".repeat(LEAD_COLUMNS);
-    match fact {
-        RunFact::ApprovalRequested(_) => screen.folded(words, &indent),
-        RunFact::ToolStarted(_)
-        | RunFact::ToolCompleted(_)
-        | RunFact::MessageQueued(_)
-        | RunFact::HandoffSent(_) => cut(&text::join_words(words, ' '), room),
-        _ => screen.wrapped(words.trim(), &indent).join("\n").trim_start().to_owned(),
+    if matches!(fact, RunFact::ApprovalRequested(_)) {
+        return screen.folded(words, &indent);
     }
+    let is_short = matches!(
+        fact,
+        RunFact::ToolStarted(_)
+            | RunFact::ToolCompleted(_)
+            | RunFact::MessageQueued(_)
+            | RunFact::HandoffSent(_)
+    );
+    if is_short {
+        return cut(&text::join_words(words, ' '), room);
+    }
+    screen.wrapped(words.trim(), &indent).join("\n").trim_start().to_owned()
 }
 
 /// The words of an event and how they are painted.
@@ -133,14 +140,28 @@ fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
             (Tone::Good, format!("✓ {}", answered.resolution.status))
         }
         RunFact::ArtifactCreated(created) => changes(&created.artifact)?,
-        RunFact::TurnMoved(turn) => match &turn.step {
-            TurnStep::Failed(ended) => {
-                let detail = ended.detail.as_deref().unwrap_or_default();
-                (Tone::Bad, format!("✗ {} {detail}", ended.reason))
-            }
-            _ => return None,
-        },
-        _ => return None,
+        RunFact::TurnMoved(TurnMoved { step: TurnStep::Failed(ended), .. }) => {
+            let detail = ended.detail.as_deref().unwrap_or_default();
+            (Tone::Bad, format!("✗ {} {detail}", ended.reason))
+        }
+        RunFact::RunDeleted(_)
+        | RunFact::NodePatched(_)
+        | RunFact::NodeProgressed(_)
+        | RunFact::NodeConfigured(_)
+        | RunFact::NodeReset(_)
+        | RunFact::InboxChanged(_)
+        | RunFact::NodeDeleted(_)
+        | RunFact::NodeLogged(_)
+        | RunFact::TurnMoved(_)
+        | RunFact::EdgeCreated(_)
+        | RunFact::EdgeDeleted(_)
+        | RunFact::TextStreamed(_)
+        | RunFact::ThoughtStreamed(_)
+        | RunFact::ThoughtFinished(_)
+        | RunFact::ToolProposed(_)
+        | RunFact::ToolCompleted(_)
+        | RunFact::ApprovalDetached(_)
+        | RunFact::UsageReported(_) => return None,
     };
     Some((Some(tone), words))
 }

@@ -53,15 +53,15 @@ pub(crate) fn run(
         let page = format!("/api/runs/{id}/events?since={since}&limit={PAGE_EVENTS}");
         let events = client.get::<EventsAnswer>(&page)?.events;
         for event in &events {
-            let place: line::EventPlace = event.try_read()?;
+            let stamp: line::EventStamp = event.try_read()?;
             if look.json {
                 output::print_json_line(event.text())?;
             } else if let Ok(event) = event.try_read()
-                && let Some(text) = line::event(screen, &mut names, &place, &event)
+                && let Some(text) = line::event(screen, &mut names, &stamp, &event)
             {
                 output::print_on(screen, &text)?;
             }
-            since = place.seq;
+            since = stamp.seq;
         }
         if !events.is_empty() {
             continue;
