@@ -27,6 +27,7 @@ use muster_mcp::RequestIdScanner;
 
 use crate::{
     dialect::{ErrorDialect, body_bytes_max, is_mcp},
+    fault,
     limits::STRANGER_BODY_BYTES_MAX,
     page_session::PageSessionId,
     refusal::{HttpRefusal, RefusalKind},
@@ -152,10 +153,11 @@ pub(crate) async fn guard(
             Err(refusal) => Err(refusal),
         },
     };
-    let mut response = answered.unwrap_or_else(|refusal| {
+    let response = answered.unwrap_or_else(|refusal| {
         tracing::info!(%method, path, refused = refusal.kind().code(), "request refused");
-        refusal.for_path(&path).into_response()
+        refusal.into_response()
     });
+    let mut response = fault::rendered(response, &path);
     set_security_headers(response.headers_mut());
     if let Some(guest) = guest {
         guest.may_read(response.headers_mut());

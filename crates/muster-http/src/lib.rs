@@ -9,6 +9,7 @@ mod capacity;
 mod connect;
 mod connection;
 mod dialect;
+mod fault;
 mod guard;
 mod health;
 pub mod limits;

@@ -29,10 +29,9 @@ pub(crate) async fn call(
         let message = "the operation's name is not readable text";
         return HttpRefusal::invalid("bad_format", message, recovery).into_response();
     };
-    let path = format!("/api/ops/{name}");
     let arguments = match parse_arguments(&body) {
         Ok(arguments) => arguments,
-        Err(refusal) => return refusal.for_path(&path).into_response(),
+        Err(refusal) => return refusal.into_response(),
     };
     let app = Arc::clone(&site.app);
     let writes = app.registry().get(&name).is_some_and(|row| row.effect != OperationEffect::Read);
@@ -40,7 +39,7 @@ pub(crate) async fn call(
     let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
     match answer {
         Ok(envelope) => envelope_response(&envelope),
-        Err(refusal) => refusal.for_path(&path).into_response(),
+        Err(refusal) => refusal.into_response(),
     }
 }
 

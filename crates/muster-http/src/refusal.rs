@@ -8,7 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, Response, StatusCode, header},
-    response::IntoResponse,
 };
 use muster_api::runs::RunFault;
 use muster_core::Timestamp;
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     dialect::{self, ErrorDialect},
-    limits::RETRY_AFTER_SECONDS,
+    fault::run_status,
 };
 
 /// What JSON-RPC calls a request that is not one.
@@ -31,8 +30,6 @@ pub(crate) struct HttpRefusal {
     recovery: String,
     /// Why the input is refused, in the words of an operation's refusal (TASKS-ERR-2).
     reason: Option<&'static str>,
-    intent: String,
-    dialect: ErrorDialect,
     /// The JSON-RPC request that it answers, if that could be told.
     request_id: Option<Box<Value>>,
 }
@@ -131,16 +128,11 @@ impl HttpRefusal {
         message: impl Into<String>,
         recovery: impl Into<String>,
     ) -> Self {
-        let message = message.into();
-        let recovery = recovery.into();
-        let intent = "http".to_owned();
         Self {
             kind,
-            message,
-            recovery,
+            message: message.into(),
+            recovery: recovery.into(),
             reason: None,
-            intent,
-            dialect: ErrorDialect::Operations,
             request_id: None,
         }
     }
@@ -152,17 +144,6 @@ impl HttpRefusal {
         recovery: impl Into<String>,
     ) -> Self {
         Self { reason: Some(reason), ..Self::new(RefusalKind::InvalidInput, message, recovery) }
-    }
-
-    /// The same refusal as the answer to a request for `path`.
-    ///
-    /// Below `/api/ops/` the intent is the operation's, as in every answer of that route.
-    pub(crate) fn for_path(mut self, path: &str) -> Self {
-        if let Some(operation) = path.strip_prefix("/api/ops/") {
-            self.intent = operation.strip_prefix("tasks_").unwrap_or(operation).to_owned();
-        }
-        self.dialect = ErrorDialect::of(path);
-        self
     }
 
     /// The same refusal as the response to a JSON-RPC request whose body was too large to be read:
@@ -181,35 +162,34 @@ impl HttpRefusal {
 }
 
 impl HttpRefusal {
-    /// Its status and body in the words of its path.
-    fn written(&self) -> (StatusCode, String) {
+    /// The response to a request for `path`, whose errors have that dialect.
+    pub(crate) fn render(self, path: &str, dialect: ErrorDialect) -> Response<Body> {
         if let Some(id) = &self.request_id {
             let error = json!({"code": INVALID_REQUEST, "message": self.message});
             let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
-            return (self.kind.status(), answer.to_string());
+            return json_response(self.kind.status(), answer.to_string());
         }
-        match self.dialect {
-            ErrorDialect::Operations => (self.kind.status(), self.as_envelope().to_string()),
+        let detail = || format!("{}: {}", self.message, self.recovery);
+        match dialect {
+            ErrorDialect::Operations => {
+                json_response(self.kind.status(), self.as_envelope(intent(path)).to_string())
+            }
             ErrorDialect::Bridge => {
                 let (status, code) = dialect::bridge_form(self.kind);
-                let detail = format!("{}: {}", self.message, self.recovery);
-                (status, dialect::bridge_error(code, &detail.into(), None))
+                json_response(status, dialect::bridge_error(code, &detail().into(), None))
             }
             ErrorDialect::Runs => {
-                let code = dialect::run_form(self.kind);
-                let detail = format!("{}: {}", self.message, self.recovery);
-                let status = StatusCode::from_u16(code.status());
-                let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                (status, RunFault::new(code, detail).body())
+                let fault = RunFault::new(dialect::run_form(self.kind), detail());
+                text_response(run_status(&fault), RUNS_JSON, fault.body())
             }
         }
     }
 
-    fn as_envelope(&self) -> Value {
+    fn as_envelope(&self, intent: &str) -> Value {
         let details = self.reason.map_or(json!({}), |reason| json!({"reason": reason}));
         json!({
             "success": false,
-            "intent": self.intent,
+            "intent": intent,
             "result": {},
             "warnings": [],
             "suggestions": [],
@@ -225,22 +205,10 @@ impl HttpRefusal {
     }
 }
 
-impl IntoResponse for HttpRefusal {
-    fn into_response(self) -> Response<Body> {
-        let (status, body) = self.written();
-        let mut response = match self.dialect {
-            ErrorDialect::Operations | ErrorDialect::Bridge => json_response(status, body),
-            ErrorDialect::Runs => text_response(status, RUNS_JSON, body),
-        };
-        if self.kind == RefusalKind::Unauthorized {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, CHALLENGE);
-        }
-        if self.kind == RefusalKind::TooManyConnections {
-            let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-        }
-        response
-    }
+/// Below `/api/ops/` the intent is the operation's, as in every answer of that route.
+fn intent(path: &str) -> &str {
+    let operation = path.strip_prefix("/api/ops/");
+    operation.map_or("http", |name| name.strip_prefix("tasks_").unwrap_or(name))
 }
 
 /// What a caller without a valid token is asked for (MCP-SEC-2).

@@ -15,7 +15,6 @@ use std::{
 use axum::{
     Router,
     http::{HeaderValue, header},
-    response::IntoResponse as _,
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
@@ -36,6 +35,7 @@ use crate::{
     capacity::Capacity,
     connect::InstallationPaths,
     connection::ClientStream,
+    fault::Fault,
     guard::{AllowedHost, AllowedOrigin, Hosts, Keys, NodeLookup, RequestGuard},
     limits::{
         CALLS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, REFUSAL_TIMEOUT, REFUSALS_MAX,
@@ -300,7 +300,7 @@ async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
         let message = "too many connections are open";
         let recovery = "close some, or try again";
         let refusal = HttpRefusal::new(RefusalKind::TooManyConnections, message, recovery);
-        let mut response = refusal.for_path(request.uri().path()).into_response();
+        let mut response = Fault::from(refusal).render(request.uri().path());
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         Ok::<_, Infallible>(response)
     });

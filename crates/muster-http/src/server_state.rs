@@ -4,11 +4,9 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     Router,
-    body::Body,
-    extract::{DefaultBodyLimit, Request},
-    http::Response,
+    extract::DefaultBodyLimit,
+    http::{Method, Uri},
     middleware,
-    response::IntoResponse as _,
 };
 use muster_api::App;
 use muster_core::Timestamp;
@@ -150,21 +148,16 @@ pub(crate) fn router(site: Arc<ServerState>, mcp: HttpEndpoint) -> Router {
         .layer(middleware::from_fn_with_state(gate, guard::guard))
 }
 
-async fn unknown_route(request: Request) -> Response<Body> {
-    let path = request.uri().path();
+async fn unknown_route(uri: Uri) -> HttpRefusal {
     let recovery = "GET /openapi.json lists the routes";
-    let message = format!("nothing lives at {path}");
-    HttpRefusal::new(RefusalKind::UnknownRoute, message, recovery).for_path(path).into_response()
+    let message = format!("nothing lives at {}", uri.path());
+    HttpRefusal::new(RefusalKind::UnknownRoute, message, recovery)
 }
 
-async fn method_not_allowed(request: Request) -> Response<Body> {
-    let method = request.method();
-    let path = request.uri().path();
+async fn method_not_allowed(method: Method, uri: Uri) -> HttpRefusal {
     let recovery = "GET /openapi.json says which methods each route takes";
-    let message = format!("{path} does not take {method}");
+    let message = format!("{} does not take {method}", uri.path());
     HttpRefusal::new(RefusalKind::MethodNotAllowed, message, recovery)
-        .for_path(path)
-        .into_response()
 }
 
 #[cfg(test)]

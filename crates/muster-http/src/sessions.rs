@@ -18,6 +18,7 @@ mod todos;
 
 pub(crate) use commands::COMMANDS;
 pub(crate) use driver::watch_leases;
+pub(crate) use fault::SessionHttpFault;
 pub(crate) use sessions::SESSIONS_MAX;
 
 use std::sync::Arc;

@@ -14,8 +14,8 @@ use muster_api::{
 use muster_core::{run::command::tool_names, text};
 use serde_json::json;
 
-use super::request::{Asked, RunPathIds, RunsError, RunsResponse, ask, json as answer};
-use crate::{guard::Requester, server_state::ServerState};
+use super::request::{Asked, RunPathIds, RunsResponse, ask, json as answer};
+use crate::{fault::Fault, guard::Requester, server_state::ServerState};
 
 /// The agent that sends a request.
 pub(super) struct CallingAgent {
@@ -24,12 +24,9 @@ pub(super) struct CallingAgent {
 }
 
 impl FromRequestParts<Arc<ServerState>> for CallingAgent {
-    type Rejection = RunsError;
+    type Rejection = Fault;
 
-    async fn from_request_parts(
-        head: &mut Parts,
-        site: &Arc<ServerState>,
-    ) -> Result<Self, RunsError> {
+    async fn from_request_parts(head: &mut Parts, site: &Arc<ServerState>) -> Result<Self, Fault> {
         let driver = site.app.runs().driver()?.clone();
         match head.extensions.get::<Requester>() {
             Some(Requester::Node(bearer)) => Ok(Self { driver, bearer: *bearer }),
@@ -101,11 +98,7 @@ pub(super) async fn read(
 
 /// Whether whatever drives runs has to make a call: it is one of its own tools, or one of the task
 /// store that a person has to approve.
-async fn is_of_runs(
-    site: &ServerState,
-    bearer: Bearer,
-    wish: &AgentWish,
-) -> Result<bool, RunsError> {
+async fn is_of_runs(site: &ServerState, bearer: Bearer, wish: &AgentWish) -> Result<bool, Fault> {
     if site.app.registry().get(&wish.name).is_none() {
         return Ok(true);
     }

@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, str::FromStr, sync::Arc};
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
-    http::{HeaderValue, Response, StatusCode, header, request::Parts},
-    response::IntoResponse,
+    http::{Response, StatusCode, request::Parts},
 };
 use muster_api::{
     App, CallKey, Json,
@@ -16,59 +15,15 @@ use muster_core::run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId
 use serde_json::Value;
 
 use crate::{
+    fault::Fault,
     guard::{CallerRole, Requester},
-    limits::RETRY_AFTER_SECONDS,
     once::{self, BadKey},
-    refusal::{CHALLENGE, HttpRefusal, RUNS_JSON, text_response},
+    refusal::{RUNS_JSON, text_response},
     server_state::ServerState,
 };
 
 /// What a handler answers.
-pub(super) type RunsResponse = Result<Response<Body>, RunsError>;
-
-/// Why a request was not carried out.
-#[derive(Debug)]
-pub(super) enum RunsError {
-    /// A rule of runs says no.
-    Fault(RunFault),
-    /// The surface broke.
-    Refusal(HttpRefusal),
-}
-
-impl From<RunFault> for RunsError {
-    fn from(fault: RunFault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl From<HttpRefusal> for RunsError {
-    fn from(refusal: HttpRefusal) -> Self {
-        Self::Refusal(refusal.for_path("/api/runs"))
-    }
-}
-
-impl IntoResponse for RunsError {
-    fn into_response(self) -> Response<Body> {
-        match self {
-            Self::Fault(fault) => written(&fault),
-            Self::Refusal(refusal) => refusal.into_response(),
-        }
-    }
-}
-
-fn written(fault: &RunFault) -> Response<Body> {
-    let status = StatusCode::from_u16(fault.code.status());
-    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = text_response(status, RUNS_JSON, fault.body());
-    if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, CHALLENGE);
-    }
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);
-        response.headers_mut().insert(header::RETRY_AFTER, seconds);
-    }
-    response
-}
+pub(super) type RunsResponse = Result<Response<Body>, Fault>;
 
 /// An answer of text that is JSON.
 pub(super) fn json(status: StatusCode, body: &Json) -> Response<Body> {
@@ -79,7 +34,7 @@ pub(super) fn json(status: StatusCode, body: &Json) -> Response<Body> {
 pub(super) async fn ask<T: Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
-) -> Result<T, RunsError> {
+) -> Result<T, Fault> {
     let app = Arc::clone(&site.app);
     Ok(site.run_blocking(move || question(&app)).await??)
 }
@@ -96,7 +51,7 @@ pub(super) async fn tell(
 pub(super) async fn ask_large<T: Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
-) -> Result<T, RunsError> {
+) -> Result<T, Fault> {
     let app = Arc::clone(&site.app);
     Ok(site.run_large(move || question(&app)).await??)
 }
@@ -114,9 +69,9 @@ pub(super) async fn tell_large(
 pub(super) struct Sender(Requester);
 
 impl<S: Sync> FromRequestParts<S> for Sender {
-    type Rejection = RunsError;
+    type Rejection = Fault;
 
-    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, RunsError> {
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
         Ok(Self(head.extensions.get::<Requester>().copied().unwrap_or(Requester::Stranger)))
     }
 }
@@ -139,9 +94,9 @@ impl Sender {
 pub(super) struct RunPathIds(BTreeMap<String, String>);
 
 impl<S: Send + Sync> FromRequestParts<S> for RunPathIds {
-    type Rejection = RunsError;
+    type Rejection = Fault;
 
-    async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, RunsError> {
+    async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, Fault> {
         let path = Path::<BTreeMap<String, String>>::from_request_parts(head, state).await;
         let unknown = |_| RunFault::new(RunCode::NotFound, "the path is not UTF-8 text");
         Ok(Self(path.map_err(unknown)?.0))
@@ -198,9 +153,9 @@ impl RunPathIds {
 pub(super) struct RunsQuery(BTreeMap<String, String>);
 
 impl<S: Sync> FromRequestParts<S> for RunsQuery {
-    type Rejection = RunsError;
+    type Rejection = Fault;
 
-    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, RunsError> {
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&head.uri);
         let bad = |error: axum::extract::rejection::QueryRejection| {
             RunFault::bad_value("query", error.body_text())
@@ -264,11 +219,10 @@ pub(super) struct Asked {
 }
 
 impl<S: Send + Sync> FromRequest<S> for Asked {
-    type Rejection = RunsError;
+    type Rejection = Fault;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, RunsError> {
-        let headers = request.headers().clone();
-        let path = request.uri().path().to_owned();
+    async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
+        let (headers, path) = (request.headers().clone(), request.uri().path().to_owned());
         let body = Bytes::from_request(request, state).await;
         let broken = |_| RunFault::new(RunCode::BadJson, "the body did not arrive whole");
         let body = body.map_err(broken)?;

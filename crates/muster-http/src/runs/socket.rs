@@ -21,9 +21,9 @@ use muster_core::run::{id::RunId, view::history::Filter};
 use self::{line::SocketConnection, upgrade::Upgrade};
 use super::{
     history::filter,
-    request::{RunsError, RunsQuery, RunsResponse, ask},
+    request::{RunsQuery, RunsResponse, ask},
 };
-use crate::server_state::ServerState;
+use crate::{fault::Fault, server_state::ServerState};
 
 /// What a reader asks for.
 struct Wish {
@@ -54,7 +54,7 @@ impl Wish {
 pub(super) async fn open(
     State(site): State<Arc<ServerState>>,
     parameters: RunsQuery,
-    upgrade: Result<Upgrade, RunsError>,
+    upgrade: Result<Upgrade, Fault>,
 ) -> RunsResponse {
     let wish = Wish::read(&parameters)?;
     let last_seq = match wish.run {

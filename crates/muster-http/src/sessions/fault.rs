@@ -2,10 +2,9 @@
 
 use axum::{
     body::Body,
-    http::{HeaderValue, Response, StatusCode, header},
-    response::IntoResponse,
+    http::{Response, StatusCode},
 };
-use muster_api::{InputFault, SessionFault, StoreError, echo, runs::RunFault, shorten_words};
+use muster_api::{SessionFault, StoreError, echo, runs::RunFault, shorten_words};
 use muster_core::{
     session::{
         SessionRejection,
@@ -15,15 +14,11 @@ use muster_core::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    dialect,
-    limits::RETRY_AFTER_SECONDS,
-    refusal::{HttpRefusal, json_response},
-};
+use crate::{dialect, refusal::json_response};
 
 /// Why a request of the bridge was not carried out.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct SessionHttpFault {
+pub(crate) struct SessionHttpFault {
     status: StatusCode,
     code: &'static str,
     detail: Value,
@@ -114,15 +109,6 @@ impl From<RunFault> for SessionHttpFault {
             503 => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail),
             500 => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail),
             _ => Self::conflict(detail),
-        }
-    }
-}
-
-impl From<InputFault> for SessionsError {
-    fn from(fault: InputFault) -> Self {
-        match fault {
-            InputFault::Session(fault) => fault.into(),
-            InputFault::Node(fault) => Self::Fault((*fault).into()),
         }
     }
 }
@@ -226,56 +212,14 @@ fn words(malformed: &Malformed) -> String {
     }
 }
 
-impl IntoResponse for SessionHttpFault {
-    fn into_response(self) -> Response<Body> {
+impl SessionHttpFault {
+    pub(crate) fn render(self) -> Response<Body> {
         let mut detail = self.detail;
         if let Value::String(sentence) = &mut detail {
             shorten_words(sentence);
         }
         let path = self.path.as_deref().map(echo);
-        let body = dialect::bridge_error(self.code, &detail, path.as_deref());
-        let mut response = json_response(self.status, body);
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            let seconds = HeaderValue::from(RETRY_AFTER_SECONDS);
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-        }
-        response
-    }
-}
-
-/// What a handler answers: a response, or a fault of either layer.
-#[derive(Debug)]
-pub(super) enum SessionsError {
-    /// The bridge says no.
-    Fault(SessionHttpFault),
-    /// The surface broke.
-    Refusal(HttpRefusal),
-}
-
-impl From<SessionHttpFault> for SessionsError {
-    fn from(fault: SessionHttpFault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl From<SessionFault> for SessionsError {
-    fn from(fault: SessionFault) -> Self {
-        Self::Fault(fault.into())
-    }
-}
-
-impl From<HttpRefusal> for SessionsError {
-    fn from(refusal: HttpRefusal) -> Self {
-        Self::Refusal(refusal.for_path("/sessions"))
-    }
-}
-
-impl IntoResponse for SessionsError {
-    fn into_response(self) -> Response<Body> {
-        match self {
-            Self::Fault(fault) => fault.into_response(),
-            Self::Refusal(refusal) => refusal.into_response(),
-        }
+        json_response(self.status, dialect::bridge_error(self.code, &detail, path.as_deref()))
     }
 }
 

@@ -12,31 +12,29 @@ use muster_core::session::SessionId;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::fault::{SessionHttpFault, SessionsError};
+use super::fault::SessionHttpFault;
 pub(super) use crate::once::digest;
 use crate::{
+    fault::Fault,
     once::{self, BadKey},
     refusal::json_response,
     server_state::ServerState,
 };
 
 /// What a handler of the bridge answers.
-pub(super) type SessionsResponse = Result<Response<Body>, SessionsError>;
+pub(super) type SessionsResponse = Result<Response<Body>, Fault>;
 
 /// The session that a path names.
 pub(super) struct SessionPathId(pub(super) SessionId);
 
 impl FromRequestParts<Arc<ServerState>> for SessionPathId {
-    type Rejection = SessionHttpFault;
+    type Rejection = Fault;
 
-    async fn from_request_parts(
-        head: &mut Parts,
-        site: &Arc<ServerState>,
-    ) -> Result<Self, SessionHttpFault> {
+    async fn from_request_parts(head: &mut Parts, site: &Arc<ServerState>) -> Result<Self, Fault> {
         let unknown = || SessionHttpFault::not_found("there is no such session");
         let path = Path::<String>::from_request_parts(head, site).await;
         let Path(id) = path.map_err(|_| unknown())?;
-        SessionId::of(&id).map(Self).ok_or_else(unknown)
+        Ok(SessionId::of(&id).map(Self).ok_or_else(unknown)?)
     }
 }
 
@@ -44,9 +42,9 @@ impl FromRequestParts<Arc<ServerState>> for SessionPathId {
 pub(super) struct SessionsQuery(BTreeMap<String, String>);
 
 impl<S: Sync> FromRequestParts<S> for SessionsQuery {
-    type Rejection = SessionHttpFault;
+    type Rejection = Fault;
 
-    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, SessionHttpFault> {
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&head.uri);
         let Query(pairs) =
             pairs.map_err(|error| SessionHttpFault::invalid("query", error.to_string()))?;
@@ -121,10 +119,10 @@ pub(super) fn key(
 }
 
 /// Asks the application something, away from the event loop.
-pub(super) async fn ask<T: Send + 'static, F: Into<SessionsError> + Send + 'static>(
+pub(super) async fn ask<T: Send + 'static, F: Into<Fault> + Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> Result<T, F> + Send + 'static,
-) -> Result<T, SessionsError> {
+) -> Result<T, Fault> {
     let app = Arc::clone(&site.app);
     site.run_blocking(move || question(&app)).await?.map_err(Into::into)
 }

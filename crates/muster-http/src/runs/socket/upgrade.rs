@@ -22,7 +22,7 @@ use tokio_tungstenite::{
     },
 };
 
-use super::super::request::RunsError;
+use crate::fault::Fault;
 use crate::{
     connection::ClientStream,
     limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES},
@@ -41,9 +41,9 @@ pub(in crate::runs) struct Upgrade {
 }
 
 impl<S: Sync> FromRequestParts<S> for Upgrade {
-    type Rejection = RunsError;
+    type Rejection = Fault;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, RunsError> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Fault> {
         let plain = || {
             let detail = "this address speaks WebSocket: ask for an upgrade";
             RunFault::bad_value("upgrade", detail)
