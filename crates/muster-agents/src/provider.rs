@@ -29,7 +29,7 @@ use std::{
 };
 
 use muster_core::{
-    Timestamp,
+    AnyObject, Timestamp,
     run::{
         approval::Resolution,
         command::RetryHint,
@@ -127,12 +127,14 @@ impl SessionOpening {
 }
 
 /// A tool that an agent may call.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct OfferedTool {
     pub name: &'static str,
     /// What it does, for the agent.
     pub description: String,
     /// What arguments it takes.
+    #[schemars(with = "AnyObject")]
     pub schema: Value,
 }
 

@@ -1,13 +1,11 @@
 //! JSON that is serialized once: a result is encoded when it is made and then copied wherever it
 //! goes.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned,
-    ser::SerializeStruct as _,
-};
-use serde_json::{Map, Value, value::RawValue};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct as _};
+use serde_json::{Value, value::RawValue};
 
 /// Room for the text of most results.
 const TEXT_BYTES: usize = 16 * 1024;
@@ -47,34 +45,25 @@ impl Json {
     }
 }
 
-/// A field of an object whose fields depend on the case: facts of a refusal, arguments of a call.
-pub fn field(name: &str, value: &(impl Serialize + ?Sized)) -> (String, Value) {
-    let value = serde_json::to_value(value)
-        .unwrap_or_else(|error| unreachable!("{name} is plain JSON: {error}"));
-    (name.to_owned(), value)
-}
+/// Describes any JSON object; nothing is said of its fields.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyObject;
 
-/// The fields of what is written as an object.
-pub fn fields(value: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(value) {
-        Ok(Value::Object(fields)) => fields,
-        other => unreachable!("it is written as an object: {other:?}"),
+impl JsonSchema for AnyObject {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "AnyObject".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object"})
     }
 }
 
-/// Reads JSON that stands in a flattened part of a document, where its text is not to be had.
-pub(crate) fn from_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
-    Value::deserialize(deserializer).map(Json::from)
-}
-
-/// Reads a field whose presence has a meaning, even with null.
-pub(crate) fn present<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
-}
-
-/// Whether a value has more than `levels` levels of arrays and objects.
+/// Whether a value has more levels of arrays and objects than so many.
 pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
     let below = |inner: &Value| is_deeper_than(inner, levels - 1);
     match value {

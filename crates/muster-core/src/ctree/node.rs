@@ -5,6 +5,7 @@
 
 use std::{fmt, sync::Arc};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{canonical, chain::Chain, digest::Digest};
@@ -16,8 +17,11 @@ pub const LABEL_CHARS_MAX: usize = 120;
 /// A node's id: `node-` and a suffix, unique in its session, never used again.
 ///
 /// Trees that others have made may have any suffix; ours are numbered from 0, the root.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct NodeId(Arc<str>);
 
 impl NodeId {
@@ -62,7 +66,9 @@ macro_rules! words {
         $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }
     ) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[derive(Serialize, Deserialize, JsonSchema)]
+        #[schemars(inline)]
         pub enum $name {
             $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)+
         }

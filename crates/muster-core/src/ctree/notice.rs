@@ -2,6 +2,7 @@
 //!
 //! Bodies of nodes are never in them. How a reader merges them is in [`super::merge`].
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -17,11 +18,13 @@ use super::{
 const NOTICE_LABEL_BYTES_MAX: usize = 120;
 
 /// Size and hash of a tree, or of a part of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TreeSnapshot {
     /// All nodes, the top one included.
     pub node_count: u64,
     /// Hash of the top one.
+    #[schemars(with = "String")]
     pub node_hash: Digest,
 }
 
@@ -33,26 +36,33 @@ impl TreeSnapshot {
 }
 
 /// The node made last.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct LastNode {
     pub id: NodeId,
     /// How much it matters now.
+    #[schemars(schema_with = "Score::schema")]
     pub score: Score,
 }
 
 /// Hashes of the three stages (CC-1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Compiler {
     /// The whole tree.
+    #[schemars(with = "String")]
     pub z1: Digest,
     /// What is left of it after dropping nodes.
+    #[schemars(with = "String")]
     pub z2: Digest,
     /// The text.
+    #[schemars(with = "String")]
     pub z3: Digest,
 }
 
 /// What was left out (CC-4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Collapse {
     /// The rule by which nodes are dropped.
     pub policy: CollapsePolicy,
@@ -68,38 +78,46 @@ impl Collapse {
 }
 
 /// By which rule nodes are dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
 pub enum CollapsePolicy {
     /// Leaves with the lowest score first.
     DropLowScore,
 }
 
 /// Phase and status of whatever drives the session, in its own words (CC-6).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Runner {
     /// What it is busy with.
     pub phase: String,
     pub status: String,
 }
 
-/// The summary's five sections. Left out: did not change.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+/// The summary's five sections. Left out: did not change; the whole summary has all of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Sections {
     /// Size and hash.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub snapshot: Option<TreeSnapshot>,
     /// Hashes of the stages.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub compiler: Option<Compiler>,
     /// What was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub collapse: Option<Collapse>,
     /// What drives the session.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub runner: Option<Runner>,
     /// The node made last.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(required)]
     pub last_node: Option<LastNode>,
 }
 

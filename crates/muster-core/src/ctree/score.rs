@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use super::node::{Kind, Status, TreeNode};
@@ -75,6 +76,12 @@ fn lasting(node: &TreeNode, cited: u64) -> u64 {
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+impl Score {
+    pub(crate) fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "number", "minimum": 0, "maximum": 1})
     }
 }
 

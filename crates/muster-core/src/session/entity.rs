@@ -1,5 +1,6 @@
 //! The documents of a session.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -66,8 +67,9 @@ pub struct Session {
     pub lease: Option<Lease>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum SessionStatus {
     /// Not ready yet.
     Starting,

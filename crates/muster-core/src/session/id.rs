@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ctree::Digest;
@@ -12,8 +13,11 @@ pub const SESSION_ID_CHARS_MAX: usize = 64;
 const TAG_CHARS: usize = 6;
 
 /// Name of a session: ASCII letters, digits, `-` and `_`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct SessionId(String);
 
 impl SessionId {

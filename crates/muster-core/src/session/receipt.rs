@@ -1,5 +1,6 @@
 //! What a call leaves: its receipt, and the answer that is kept for a repetition.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{SessionEvent, body};
@@ -17,12 +18,14 @@ pub struct CallKey {
     pub digest: String,
 }
 
-/// The source of a change of a todo list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// Where a change of a todo list came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum TodoSource {
     /// The todo tool.
     TodoWrite,
+    /// An event that was reported.
     Event,
 }
 

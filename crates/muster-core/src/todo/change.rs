@@ -12,6 +12,7 @@ use super::{ItemId, TodoItem, TodoPatch};
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Op {
     /// The whole list.
     Replace,

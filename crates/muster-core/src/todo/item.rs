@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use crate::text;
+use crate::{AnyObject, text};
 
 /// A producer's data of an item: any object, unchanged.
 pub type TodoMetadata = Map<String, Value>;
@@ -16,6 +16,7 @@ pub type TodoMetadata = Map<String, Value>;
     Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct ItemId(String);
 
 impl ItemId {
@@ -47,6 +48,7 @@ impl fmt::Display for ItemId {
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum TodoStatus {
     /// Not begun.
     #[default]
@@ -121,14 +123,17 @@ pub struct TodoItem {
     pub raw_status: Option<String>,
     /// Urgency, as given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("type" = ["string", "number"]), with = "Value")]
     pub priority: Option<TodoPriority>,
     /// What its producer attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AnyObject")]
     pub metadata: Option<TodoMetadata>,
 }
 
 /// How many items of a list have which status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TodoCounts {
     /// Not begun.
     pub todo: usize,

@@ -18,6 +18,7 @@ const MAIN: &str = "main";
     Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct ScopeKey(String);
 
 impl ScopeKey {

@@ -1,10 +1,11 @@
 //! Nodes for others to read, page by page: parents first, children in the order of their seq.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Collapsed, ContextTree, Place, walk::Walk};
 use crate::{
-    Timestamp,
+    AnyObject, Timestamp,
     ctree::{
         digest::Digest,
         node::{Kind, NodeId, Role, Status, TreeNode},
@@ -24,8 +25,9 @@ pub struct TreePage {
     pub next: Option<NodeId>,
 }
 
-/// A node with all its fields. The caller fills in the text.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+/// A node with all that is known of it. Its text is for whoever has it to fill in.
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TreeNode")]
 pub struct NodeView {
     pub id: NodeId,
     pub parent_id: Option<NodeId>,
@@ -33,6 +35,7 @@ pub struct NodeView {
     pub role: Option<Role>,
     pub label: String,
     /// Digest of its text.
+    #[schemars(with = "String")]
     pub body_sha256: Digest,
     /// The text, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,17 +49,22 @@ pub struct NodeView {
     /// Number of the event that made it.
     pub seq: u64,
     /// When it was made.
+    #[schemars(with = "u64")]
     pub created_at_ms: Timestamp,
     /// When it changed last.
+    #[schemars(with = "u64")]
     pub updated_at_ms: Timestamp,
     pub pinned: bool,
     /// What it points to.
     pub refs: Vec<String>,
     /// How much it matters now.
+    #[schemars(schema_with = "Score::schema")]
     pub score: Score,
     /// Its hash in this stage.
+    #[schemars(with = "String")]
     pub hash: Digest,
     /// More about it.
+    #[schemars(with = "AnyObject")]
     pub meta: Particulars,
 }
 

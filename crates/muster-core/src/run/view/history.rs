@@ -4,6 +4,7 @@
 //! socket cost a copy of the text. Patches are the exception: the server's own bookkeeping in them
 //! stays in the store and in the file of the run, which a lost store is rebuilt from.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
@@ -179,11 +180,13 @@ impl RunPageRequest {
     }
 }
 
-/// Description of a page (RUNS-PAGE-2).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+/// What a page says about itself (RUNS-PAGE-2).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 pub struct RunHistoryPage {
     /// Which way it was read.
+    #[schemars(with = "String", extend("enum" = ["forward", "backward"]))]
     pub direction: PageDirection,
     /// What the next page starts from; none when nothing is left.
     pub next_cursor: Option<String>,

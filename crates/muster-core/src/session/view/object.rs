@@ -1,23 +1,30 @@
 //! The session object (HB-7).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Docs, Shown};
-use crate::session::{
-    SessionId,
-    entity::{Session, SessionDriver, SessionStatus, Tally},
-    lookup,
+use crate::{
+    AnyObject,
+    session::{
+        SessionId,
+        entity::{Session, SessionDriver, SessionStatus, Tally},
+        lookup,
+    },
 };
 
 /// A session as callers see it; null where there is nothing.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
 pub struct SessionObject {
     pub session_id: SessionId,
     pub status: SessionStatus,
     /// When it was made.
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
     /// When its last event was accepted.
+    #[schemars(extend("format" = "date-time"))]
     pub last_activity_at: String,
     /// The model in use.
     pub model: Option<String>,
@@ -31,6 +38,7 @@ pub struct SessionObject {
     /// Sessions have no folder of log files.
     pub logging_dir: Option<String>,
     /// What its maker attached.
+    #[schemars(with = "Option<AnyObject>")]
     pub metadata: Option<Map<String, Value>>,
     /// Number of its newest event.
     pub last_seq: u64,
@@ -43,8 +51,10 @@ pub struct SessionObject {
     pub driver: Option<ShownDriver>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+/// Who drives a session.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ShownDriver {
     Run {
         run_id: Option<String>,
@@ -60,12 +70,14 @@ pub enum ShownDriver {
         /// The name that it goes by.
         host: String,
         /// When its lease expires.
+        #[schemars(extend("format" = "date-time"))]
         expires_at: String,
     },
 }
 
 /// Todo lists in numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TodoCount {
     /// Items that are done.
     pub done: usize,

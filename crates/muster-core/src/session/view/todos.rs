@@ -1,5 +1,6 @@
 //! Todo lists, their history (HB-16), and the snapshots that a new connection gets (TS-4).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Docs, Shown};
@@ -13,7 +14,8 @@ use crate::{
 };
 
 /// The todo lists of a session.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TodoLists")]
 pub struct SessionTodos {
     pub session_id: SessionId,
     /// The last event that they contain.
@@ -23,7 +25,8 @@ pub struct SessionTodos {
 }
 
 /// A todo list.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct ScopeView {
     /// Its stable name.
     #[serde(rename = "scopeKey")]
@@ -37,6 +40,7 @@ pub struct ScopeView {
     /// How many items have which status.
     pub counts: TodoCounts,
     /// When it changed last.
+    #[schemars(with = "u64")]
     pub updated_at_ms: Timestamp,
     /// With which event.
     pub updated_seq: u64,
@@ -62,7 +66,7 @@ pub struct TodoHistoryPage {
 }
 
 /// A part of a list's history, newest first.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct TodoHistory {
     pub session_id: SessionId,
     /// The list.
@@ -75,12 +79,14 @@ pub struct TodoHistory {
 }
 
 /// A list after one revision.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct EntryView {
     pub revision: i64,
     /// Number of the event.
     pub seq: u64,
     /// When it was accepted.
+    #[schemars(with = "u64")]
     pub timestamp_ms: Timestamp,
     pub source: TodoSource,
     /// What was done.

@@ -4,6 +4,7 @@
 //! The summary is made from a few documents. Pages, and texts that name what they leave out, come
 //! from the whole tree, which the caller keeps in memory.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Docs, Shown};
@@ -15,8 +16,12 @@ use crate::{
     session::{SessionKey, compile, lookup},
 };
 
+/// What the summary always has.
+const SUMMARY: [&str; 6] = ["snapshot", "compiler", "collapse", "runner", "last_node", "seq"];
+
 /// The five sections, all there.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TreeSummary", extend("required" = SUMMARY))]
 pub struct Ctrees {
     #[serde(flatten)]
     pub sections: Sections,
