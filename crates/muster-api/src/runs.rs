@@ -6,6 +6,7 @@
 
 mod agent;
 mod answer;
+pub mod answers;
 mod approvals;
 mod change;
 mod fault;
@@ -62,6 +63,7 @@ use muster_engine::Engine;
 use muster_store::StoreError;
 use serde_json::{Value, json};
 
+use self::answers::InboxAnswer;
 use crate::App;
 
 /// Answer to a request about runs.
@@ -143,7 +145,7 @@ impl RunDesk<'_> {
 
     /// The inputs of a node that are queued, or failed and wait for a person.
     pub fn inbox(self, run: RunId, node: NodeId) -> RunTold<Json> {
-        self.read(run, |docs| Ok(Json::of(&json!({"inbox": view::turns::inbox(docs, node)?}))))
+        self.read(run, |docs| Ok(Json::of(&InboxAnswer { inbox: view::turns::inbox(docs, node)? })))
     }
 
     /// Where the nodes of a run stand on the screen.

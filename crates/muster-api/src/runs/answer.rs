@@ -1,7 +1,10 @@
 //! What a caller is told when a change is done, from what was drafted.
 
-use std::collections::BTreeMap;
-
+use super::answers::{
+    ChangeWarning, DoneAnswer, EdgeAnswer, EdgeGone, ItemAnswer, MessageAnswer, NodeAnswer,
+    NodeGone, ResolvedAnswer, RunAnswer,
+};
+use crate::sessions::SaidInput;
 use muster_core::{
     Documents, Json, Recorded, WorkRefusal,
     run::{
@@ -14,9 +17,6 @@ use muster_core::{
         view::snapshot::{self, SnapshotRequest},
     },
 };
-use serde_json::{Value, json};
-
-use crate::sessions::SaidInput;
 
 /// What a caller is told when everything is done.
 #[derive(Clone, Debug)]
@@ -45,30 +45,30 @@ impl RunResponse {
         events: &[Recorded<RunEvent>],
         layout: &GraphLayout,
     ) -> Written {
-        let answer = match self {
+        Ok(match self {
             Self::Run => {
                 let run = snapshot::snapshot(docs, SnapshotRequest::DEFAULT, layout)?;
-                return Ok(Json::of(&BTreeMap::from([("run", run)])));
+                Json::of(&RunAnswer { run })
             }
             Self::FreshNode { asked_for_no_approval } => match fresh_node(events) {
-                Some(id) => node_answer(docs, id, *asked_for_no_approval)?,
+                Some(id) => Json::of(&node_answer(docs, id, *asked_for_no_approval)?),
                 None => unreachable!("creating a node tells its id"),
             },
             Self::Node { id, asked_for_no_approval } => {
-                node_answer(docs, *id, *asked_for_no_approval)?
+                Json::of(&node_answer(docs, *id, *asked_for_no_approval)?)
             }
-            Self::NodeGone(id) => json!({"nodeId": id}),
-            Self::Edge(put) => json!({"edge": edge(docs, events, put)?}),
-            Self::EdgeGone(id) => json!({"edgeId": id}),
-            Self::Message => json!({"messageId": message(events)}),
-            Self::Said(said) => json!(said),
-            Self::Item(id) => json!({"itemId": id}),
+            Self::NodeGone(id) => Json::of(&NodeGone { node_id: *id }),
+            Self::Edge(put) => Json::of(&EdgeAnswer { edge: edge(docs, events, put)? }),
+            Self::EdgeGone(id) => Json::of(&EdgeGone { edge_id: *id }),
+            Self::Message => Json::of(&MessageAnswer { message_id: message(events) }),
+            Self::Said(said) => Json::of(said),
+            Self::Item(id) => Json::of(&ItemAnswer { item_id: *id }),
             Self::Resolved(id) => {
-                json!({"approvalId": id, "resolution": lookup::approval(docs, *id)?.resolution})
+                let resolution = lookup::approval(docs, *id)?.resolution.clone();
+                Json::of(&ResolvedAnswer { approval_id: *id, resolution })
             }
-            Self::Done => json!({"ok": true}),
-        };
-        Ok(Json::from(answer))
+            Self::Done => Json::of(&DoneAnswer::DONE),
+        })
     }
 }
 
@@ -87,15 +87,15 @@ fn node_answer(
     docs: &Docs,
     id: NodeId,
     no_approval: bool,
-) -> Result<Value, WorkRefusal<RunAggregate>> {
+) -> Result<NodeAnswer, WorkRefusal<RunAggregate>> {
     let node = lookup::node(docs, id)?;
-    let mut answer = json!({"node": node.served()});
+    let mut warnings = Vec::new();
     if no_approval && node.permissions.spawn_requires_approval {
         // RUNS-NODE-3.
         let detail = "only an orchestrator can spawn without approval";
-        answer["warnings"] = json!([{"code": "SPAWN_APPROVAL_FORCED", "detail": detail}]);
+        warnings.push(ChangeWarning { code: "SPAWN_APPROVAL_FORCED", detail });
     }
-    Ok(answer)
+    Ok(NodeAnswer { node: Json::of(&node.served()), warnings })
 }
 
 fn message(events: &[Recorded<RunEvent>]) -> Option<ItemId> {

@@ -13,10 +13,10 @@ use muster_core::{
     session::receipt::CallKey,
 };
 use muster_store::CatalogueQuery;
-use serde_json::{Value, json};
 
 use super::{
     RunDesk, RunTold,
+    answers::{ApprovalRow, ApprovalsAnswer, AttentionAnswer},
     change::RunChangeRequest,
     fault::{RunCode, RunFault},
     request::ResolutionInput,
@@ -43,9 +43,9 @@ impl RunDesk<'_> {
             }
         };
         found.sort_by_key(|approval| (approval.requested_at, approval.approval_id));
-        let row = |approval: &Approval| json!({"runId": approval.run_id, "approval": approval});
-        let approvals: Vec<Value> = found.iter().map(row).collect();
-        Ok(Json::from(json!({"approvals": approvals})))
+        let row = |approval: Approval| ApprovalRow { run_id: approval.run_id, approval };
+        let approvals = found.into_iter().map(row).collect();
+        Ok(Json::of(&ApprovalsAnswer { approvals }))
     }
 
     fn approvals_of(self, run: RunId, answered: bool) -> RunTold<Vec<Approval>> {
@@ -82,7 +82,7 @@ impl RunDesk<'_> {
                 items.extend(document.as_approval().and_then(attention::of_approval));
             }
         }
-        Ok(Json::of(&json!({"items": attention::sorted(items)})))
+        Ok(Json::of(&AttentionAnswer { items: attention::sorted(items) }))
     }
 
     /// Answers an approval; the first answer counts (RUNS-APP-3).

@@ -1,6 +1,6 @@
 //! The files of artifacts, and the programs that nodes can be: what only a driver of runs knows.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use muster_agents::{
     ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, ProviderFamily, Runs, RunsSettings, Worktree,
@@ -13,11 +13,13 @@ use muster_core::{
         id::{ArtifactId, RunId},
     },
 };
-use serde::Serialize;
-use serde_json::json;
+use muster_runtime::runs::{
+    ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, Runs, RunsSettings, Worktree, survey, worktrees,
+};
 
 use super::{
     RunDesk, RunTold,
+    answers::{ArtifactPiece, ProvidersAnswer},
     fault::{RunCode, RunFault},
 };
 
@@ -54,14 +56,17 @@ impl RunDesk<'_> {
                 if left > 0 {
                     next_offset = Some(piece.offset + piece.bytes.len() as u64 - left);
                 }
-                (text.to_owned(), "utf-8")
+                (Cow::from(text), "utf-8")
             }
-            None => (base64(&piece.bytes), "base64"),
+            None => (base64(&piece.bytes).into(), "base64"),
         };
-        Ok(Json::of(&json!({
-            "artifact": artifact, "content": content, "encoding": encoding,
-            "offset": piece.offset, "nextOffset": next_offset,
-        })))
+        Ok(Json::of(&ArtifactPiece {
+            artifact,
+            content,
+            encoding,
+            offset: piece.offset,
+            next_offset,
+        }))
     }
 
     /// A piece of an artifact's file.
@@ -108,14 +113,9 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-#[derive(Serialize)]
-struct ProviderList {
-    providers: Vec<ProviderFamily>,
-}
-
 /// The families of programs that a node can be, each with its profiles and what it can do.
 pub async fn providers(settings: &RunsSettings) -> Json {
-    Json::of(&ProviderList { providers: survey(settings).await })
+    Json::of(&ProvidersAnswer { providers: survey(settings).await })
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fault::{RunCode, RunFault};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(rename_all = "camelCase")]
 pub struct Folder {
     pub name: String,
@@ -18,12 +20,14 @@ pub struct Folder {
     pub path: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct FolderList {
     /// Folders, by name.
     pub entries: Vec<Folder>,
     /// The folder above, if it may be listed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub parent: Option<String>,
     /// The folder itself.
     pub current: String,

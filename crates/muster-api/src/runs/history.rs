@@ -16,9 +16,12 @@ use muster_core::{
 use muster_store::{EventRow, StoreError, StoreSnapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::value::RawValue;
 
-use super::{RunDesk, RunTold};
+use super::{
+    RunDesk, RunTold,
+    answers::{ArtifactsAnswer, EventsAnswer, TurnAnswer, TurnsAnswer},
+};
 
 /// Events that are looked at in one go when a filter chooses among them.
 const FILTERED_AT_ONCE: u64 = 1_000;
@@ -89,10 +92,9 @@ impl RunDesk<'_> {
         };
         rows.sort_by_key(|row| row.seq);
         let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
-        let events: Vec<String> = rows.iter().map(|row| history::served(run, line(row))).collect();
-        let page = Json::of(&RunHistoryPage::of(direction, &seqs, more));
-        let text = format!(r#"{{"events":[{}],"page":{page}}}"#, events.join(","));
-        Ok(written(&text))
+        let events = rows.iter().map(|row| written(history::served(run, line(row)))).collect();
+        let page = RunHistoryPage::of(direction, &seqs, more);
+        Ok(Json::of(&EventsAnswer { events, page }))
     }
 
     /// A page of turns, the newest first.
@@ -103,14 +105,14 @@ impl RunDesk<'_> {
             let mut turns: Vec<&NodeTurn> = turns::turns(docs, request.node, page)?;
             let more = cut(&mut turns, request.limit);
             let page = ListEnd::at(turns.last().filter(|_| more).map(|turn| turn.number));
-            Ok(Json::of(&json!({"turns": turns, "page": page})))
+            Ok(Json::of(&TurnsAnswer { turns, page }))
         })
     }
 
     pub fn turn(self, run: RunId, turn: TurnId) -> RunTold<Json> {
         self.read(run, |docs| {
             lookup::run(docs)?;
-            Ok(Json::of(&json!({"turn": lookup::turn(docs, turn)?})))
+            Ok(Json::of(&TurnAnswer { turn: lookup::turn(docs, turn)? }))
         })
     }
 
@@ -150,7 +152,7 @@ impl RunDesk<'_> {
             }
             let more = cut(&mut found, request.limit);
             let page = ListEnd::at(found.last().filter(|_| more).map(|found| found.number));
-            Ok(Json::of(&json!({"artifacts": found, "page": page})))
+            Ok(Json::of(&ArtifactsAnswer { artifacts: found, page }))
         })
     }
 }
@@ -167,8 +169,8 @@ pub(super) fn line(row: &EventRow) -> LoggedEvent<'_> {
     LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body }
 }
 
-fn written(text: &str) -> Json {
-    serde_json::from_str(text)
+fn written(text: String) -> Box<RawValue> {
+    RawValue::from_string(text)
         .unwrap_or_else(|error| unreachable!("stored events are JSON: {error}"))
 }
 

@@ -14,9 +14,8 @@ use muster_core::{
 };
 use muster_engine::ExecuteError;
 use muster_store::{CatalogueQuery, StoreError};
-use serde::Serialize;
 
-use super::{RunDesk, RunTold, history::ListEnd};
+use super::{RunDesk, RunTold, answers::RunsAnswer, history::ListEnd};
 use crate::catalogue::{self, CataloguePlace};
 
 /// What is wanted of the list.
@@ -53,12 +52,6 @@ impl FromStr for RunCursor {
     }
 }
 
-#[derive(Serialize)]
-struct RunList {
-    runs: Vec<Json>,
-    page: ListEnd,
-}
-
 impl RunDesk<'_> {
     /// A page of the list.
     pub fn list(self, request: &RunsRequest) -> RunTold<Json> {
@@ -79,7 +72,7 @@ impl RunDesk<'_> {
         found.truncate(wanted);
         let page = ListEnd::at(found.last().filter(|_| more).map(|(place, _)| place));
         let runs: Vec<Json> = found.into_iter().map(|(_, run)| run).collect();
-        Ok(Json::of(&RunList { runs, page }))
+        Ok(Json::of(&RunsAnswer { runs, page }))
     }
 
     /// The ids of all runs, the newest change first.

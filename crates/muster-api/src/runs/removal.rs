@@ -9,9 +9,8 @@ use muster_core::{
     Draft, Json,
     run::{Ask, RunAggregate, RunCommand, edge::Actor, id::RunId, lookup},
 };
-use serde_json::json;
 
-use super::{RunDesk, RunTold, seed};
+use super::{RunDesk, RunTold, answers::RunGone, seed};
 
 /// How long turns may take to end before a run is not deleted.
 const TURNS_END_WITHIN: Duration = Duration::from_secs(15);
@@ -26,7 +25,7 @@ impl RunDesk<'_> {
         while !self.forget(run, ended.clone(), Instant::now() > deadline)? {
             sleep(LOOK_EVERY);
         }
-        Ok(Json::from(json!({"runId": run})))
+        Ok(Json::of(&RunGone { run_id: run }))
     }
 
     /// Ends what is in flight and forgets the run if nothing is left of it; insists at last.

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::schemas::schemas;
+pub use self::schemas::{AnyFields, RunBody, schemas};
 
 use self::layout::LayoutInput;
 use super::{
@@ -338,7 +338,7 @@ pub fn resolution(body: JsonFields) -> Result<(ResolutionInput, Option<String>, 
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
-struct ResetInput {
+pub struct ResetInput {
     reason: Option<String>,
 }
 
@@ -363,6 +363,9 @@ pub fn template(mut body: JsonFields) -> Result<TemplateInput, RunFault> {
     TEMPLATE.check(&mut body, &JsonFields::new())?;
     TEMPLATE.read(&body)
 }
+
+/// A body that says nothing.
+pub struct NoFields;
 
 /// Refuses a body that says anything.
 pub fn nothing(body: &JsonFields) -> Result<(), RunFault> {

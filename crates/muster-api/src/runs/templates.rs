@@ -8,6 +8,8 @@ use std::{
 
 use muster_agents::{FoundTemplate, TemplateShelf};
 use muster_core::{run::templates, text};
+use muster_runtime::runs::{FoundTemplate, TemplateShelf};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::fault::{RunCode, RunFault};
@@ -16,17 +18,20 @@ use super::fault::{RunCode, RunFault};
 pub const TEMPLATE_CHARS_MAX: usize = 32_000;
 
 /// A template in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TemplateRow {
     pub name: String,
-    /// Where it comes from: `repo`, `user` or `system`.
+    /// Where it comes from.
+    #[schemars(extend("enum" = SOURCES))]
     pub source: &'static str,
     /// Its file; none for those of the product.
     pub path: Option<String>,
 }
 
 /// A template with its text; one that does not exist has none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TemplateText {
     pub name: String,
     /// The whole file.
@@ -34,24 +39,37 @@ pub struct TemplateText {
     /// Whether it exists.
     pub found: bool,
     /// Where it comes from.
+    #[schemars(schema_with = "source_or_null")]
     pub source: Option<&'static str>,
     /// Its file; none for those of the product.
+    #[schemars(skip)]
     pub path: Option<String>,
     /// Hash of the file.
     pub hash: Option<String>,
     /// What its header says that it can.
+    #[schemars(skip)]
     pub capabilities: Vec<String>,
     /// What its header says that it must not.
+    #[schemars(skip)]
     pub constraints: Vec<String>,
     /// Version in its header.
+    #[schemars(skip)]
     pub version: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TemplateWritten {
     pub name: String,
     /// Its file.
     pub path: String,
+}
+
+/// Where templates come from.
+const SOURCES: [&str; 3] = ["repo", "user", "system"];
+
+fn source_or_null(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [{"type": "string", "enum": SOURCES}, {"type": "null"}]})
 }
 
 /// The templates that a run in a directory would find, and those of the user to change.
