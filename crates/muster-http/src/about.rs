@@ -3,20 +3,16 @@
 
 use std::sync::Arc;
 
-use axum::{
-    body::Body,
-    extract::State,
-    http::{Response, StatusCode},
-    response::IntoResponse as _,
-};
-use muster_api::Json;
+use axum::extract::State;
+use muster_core::AnyObject;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     connect::Recipe,
+    fault::Fault,
     openapi::{self as document, effect_name},
-    refusal::json_response,
+    reply::Reply,
     server_state::ServerState,
     status::{self, StoreStatus},
 };
@@ -71,16 +67,15 @@ pub(crate) struct OperationEntry {
 }
 
 /// `GET /api/about`.
-pub(crate) async fn show(State(site): State<Arc<ServerState>>) -> Response<Body> {
+pub(crate) async fn show(State(site): State<Arc<ServerState>>) -> Result<Reply<About>, Fault> {
     let app = Arc::clone(&site.app);
-    let (store, store_fault) = match site.run_blocking(move || status::read(&app)).await {
-        Ok(Ok(store)) => (Some(store), None),
-        Ok(Err(cause)) => (None, Some(cause)),
-        Err(refusal) => return refusal.into_response(),
+    let (store, store_fault) = match site.run_blocking(move || status::read(&app)).await? {
+        Ok(store) => (Some(store), None),
+        Err(cause) => (None, Some(cause)),
     };
     let token_needed = site.gate.keys.is_some();
     let rows = site.app.registry().rows().iter();
-    let about = About {
+    Ok(Reply::of(&About {
         version: env!("CARGO_PKG_VERSION"),
         uptime_seconds: site.started.elapsed().as_secs(),
         base_url: site.base_url.clone(),
@@ -98,11 +93,10 @@ pub(crate) async fn show(State(site): State<Arc<ServerState>>) -> Response<Body>
         store_fault,
         recipes: site.installation.recipes(&site.base_url, token_needed),
         ctrees: site.ctrees,
-    };
-    json_response(StatusCode::OK, Json::of(&about).to_string())
+    }))
 }
 
 /// The OpenAPI document.
-pub(crate) async fn openapi(State(site): State<Arc<ServerState>>) -> Response<Body> {
-    json_response(StatusCode::OK, document::document(site.app.registry()).to_string())
+pub(crate) async fn openapi(State(site): State<Arc<ServerState>>) -> Reply<AnyObject> {
+    Reply::any(&document::document(site.app.registry()))
 }

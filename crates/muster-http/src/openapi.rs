@@ -1,17 +1,17 @@
-//! The OpenAPI 3.1 document: operations from the registry, the other routes from their own tables.
+//! The OpenAPI 3.1 document: operations from the registry, the other routes from the rows that the
+//! router is made of.
 
-mod bridge;
-mod bridge_shapes;
-mod page_sessions;
-mod run_shapes;
-mod runs;
+mod errors;
+mod routes;
+
 #[cfg(test)]
 mod tests;
 
-use muster_api::{OperationEffect, OperationRow, Registry};
+use muster_api::{OperationEffect, OperationRow, Registry, runs::request};
+use muster_core::run::prompt::BlocksFile;
 use serde_json::{Map, Value, json};
 
-use crate::refusal::RefusalKind;
+use crate::{describe::Schemas, runs, server_state, sessions};
 
 /// What a refused operation answers with: name of the response, status, meaning.
 const REFUSALS: [(&str, &str, &str); 6] = [
@@ -30,13 +30,20 @@ pub fn document(registry: &Registry) -> Value {
     for row in registry.rows() {
         paths.insert(format!("/api/ops/{}", row.name), operation_path(row, &mut schemas));
     }
-    paths.extend(fixed_paths());
-    paths.extend(page_sessions::paths());
-    paths.extend(bridge::paths());
-    paths.extend(runs::paths());
-    schemas.insert("HttpError".to_owned(), http_error_schema());
-    schemas.extend(bridge_shapes::schemas());
-    schemas.extend(run_shapes::schemas());
+    let mut of_page = Schemas::new();
+    let mut of_sessions = Schemas::new();
+    let mut of_runs = Schemas::new();
+    server_state::own_routes().iter().for_each(|it| routes::add(it, &mut paths, &mut of_page));
+    paths.insert("/mcp".to_owned(), json!({"post": mcp_operation()}));
+    sessions::unprefixed().iter().for_each(|it| routes::add(it, &mut paths, &mut of_sessions));
+    runs::listed().iter().for_each(|it| routes::add(it, &mut paths, &mut of_runs));
+    // Readers of files in a run's folder look it up here.
+    of_runs.answered::<BlocksFile>();
+    schemas.extend(errors::errors());
+    schemas.extend(of_sessions.plain_components());
+    schemas.extend(of_runs.components());
+    schemas.extend(of_page.components());
+    schemas.extend(request::schemas().into_iter().map(|(name, it)| (name.to_owned(), it)));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -116,35 +123,6 @@ fn operation_path(row: &OperationRow, schemas: &mut Map<String, Value>) -> Value
     json!({"post": operation})
 }
 
-fn fixed_paths() -> Map<String, Value> {
-    let object = json!({"type": "object"});
-    let read = |summary: &str, answer: Value, public: bool| {
-        let mut operation = json!({"summary": summary, "responses": {"200": answer}});
-        let mut refusals = vec!["403", "421"];
-        if public {
-            operation["security"] = json!([]);
-        } else {
-            refusals.push("401");
-        }
-        add_refusals(&mut operation["responses"], &refusals);
-        operation
-    };
-    let listing =
-        read("List the operations with their schemas", json_content("All.", &object), false);
-    let document = read("This document", json_content("OpenAPI 3.1.", &object), false);
-    let page = read("The page", json!({"description": "HTML."}), true);
-    let about = json!({"$ref": "#/components/schemas/About"});
-    let about = read("Describe this server", json_content("This server.", &about), false);
-    let paths = [
-        ("/api/ops", json!({"get": listing})),
-        ("/api/about", json!({"get": about})),
-        ("/openapi.json", json!({"get": document})),
-        ("/", json!({"get": page})),
-        ("/mcp", json!({"post": mcp_operation()})),
-    ];
-    paths.into_iter().map(|(path, item)| (path.to_owned(), item)).collect()
-}
-
 fn mcp_operation() -> Value {
     let message = json!({"type": "object"});
     let stream = json!({"schema": {"type": "string"}});
@@ -196,33 +174,9 @@ fn json_content(description: &str, schema: &Value) -> Value {
     json!({"description": description, "content": {"application/json": {"schema": schema}}})
 }
 
-fn http_error_schema() -> Value {
-    let codes: Vec<&str> = RefusalKind::ALL.iter().map(|kind| kind.code()).collect();
-    json!({
-        "type": "object",
-        "description": "An answer of the HTTP surface itself, with the keys of every answer.",
-        "properties": {
-            "success": {"const": false},
-            "intent": {"type": "string"},
-            "result": {"type": "object"},
-            "warnings": {"type": "array"},
-            "suggestions": {"type": "array"},
-            "context": {"type": "object"},
-            "error": {
-                "type": "object",
-                "properties": {
-                    "code": {"type": "string", "enum": codes},
-                    "message": {"type": "string"},
-                    "recovery": {"type": "string"},
-                    "details": {"type": "object"},
-                },
-                "required": ["code", "message", "recovery", "details"],
-            },
-            "timestamp": {"type": "string"},
-        },
-        "required": ["success", "intent", "result", "warnings", "suggestions", "context", "error",
-            "timestamp"],
-    })
+/// A component of the document.
+fn shape(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
 /// The schema with its definitions moved to the document's components, where its references then

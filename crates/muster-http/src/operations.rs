@@ -6,15 +6,17 @@ use axum::{
     body::{Body, Bytes},
     extract::{Path, State, rejection::PathRejection},
     http::{HeaderValue, Response, StatusCode, header},
-    response::IntoResponse as _,
 };
 use muster_api::{Envelope, ErrorCode, OperationEffect, OperationRow};
+use muster_core::AnyObject;
 use serde_json::{Map, Value, json};
 
 use crate::{
+    fault::Fault,
     limits::RETRY_AFTER_SECONDS,
     openapi,
     refusal::{HttpRefusal, json_response},
+    reply::Reply,
     server_state::ServerState,
 };
 
@@ -23,30 +25,23 @@ pub(crate) async fn call(
     State(site): State<Arc<ServerState>>,
     name: Result<Path<String>, PathRejection>,
     body: Bytes,
-) -> Response<Body> {
-    let Ok(Path(name)) = name else {
+) -> Result<Response<Body>, Fault> {
+    let Path(name) = name.map_err(|_| {
         let recovery = "GET /api/ops lists the operations";
-        let message = "the operation's name is not readable text";
-        return HttpRefusal::invalid("bad_format", message, recovery).into_response();
-    };
-    let arguments = match parse_arguments(&body) {
-        Ok(arguments) => arguments,
-        Err(refusal) => return refusal.into_response(),
-    };
+        HttpRefusal::invalid("bad_format", "the operation's name is not readable text", recovery)
+    })?;
+    let arguments = parse_arguments(&body)?;
     let app = Arc::clone(&site.app);
     let writes = app.registry().get(&name).is_some_and(|row| row.effect != OperationEffect::Read);
     let work = move || app.call(&name, arguments);
     let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
-    match answer {
-        Ok(envelope) => envelope_response(&envelope),
-        Err(refusal) => refusal.into_response(),
-    }
+    Ok(envelope_response(&answer?))
 }
 
 /// Lists every operation with its schemas.
-pub(crate) async fn list(State(site): State<Arc<ServerState>>) -> Response<Body> {
+pub(crate) async fn list(State(site): State<Arc<ServerState>>) -> Reply<AnyObject> {
     let operations: Vec<Value> = site.app.registry().rows().iter().map(describe).collect();
-    json_response(StatusCode::OK, json!({"operations": operations}).to_string())
+    Reply::any(&json!({"operations": operations}))
 }
 
 fn describe(row: &OperationRow) -> Value {

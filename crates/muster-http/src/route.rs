@@ -1,4 +1,7 @@
-//! Routes as a list, so that a test can compare them with the document that describes them.
+//! Routes as rows: the router, the access rules and the document are made from the same list.
+//!
+//! A row says what the handler's signature cannot: method, path, a summary and who may send it.
+//! Parameters, body and answer are read off the signature (`describe.rs`).
 
 use std::sync::Arc;
 
@@ -9,7 +12,10 @@ use axum::{
     routing::{self, MethodRouter},
 };
 
-use crate::server_state::ServerState;
+use crate::{
+    describe::{Described, DescribedHandler},
+    server_state::ServerState,
+};
 
 /// A method of a path, and what answers it.
 pub(crate) struct Route {
@@ -17,8 +23,13 @@ pub(crate) struct Route {
     pub(crate) method: &'static str,
     /// The path, with its parameters in braces.
     pub(crate) path: &'static str,
+    /// What it does, in one line that starts with a verb.
+    pub(crate) summary: &'static str,
+    /// What else there is to know; may be empty.
+    pub(crate) description: &'static str,
     /// Who may send it.
     pub(crate) open_to: OpenTo,
+    describe: fn(&mut Described<'_>),
     answer: MethodRouter<Arc<ServerState>>,
 }
 
@@ -32,9 +43,33 @@ pub(crate) enum OpenTo {
     /// `muster_api::runs::rights` names.
     KnownWithin,
     Person,
+    /// Everybody, also strangers.
+    Public,
+    /// Agents of nodes, known by their tokens.
+    Nodes,
 }
 
 impl Route {
+    /// The same route, and what else there is to know about it.
+    pub(crate) fn about(self, description: &'static str) -> Self {
+        Self { description, ..self }
+    }
+
+    /// Adds what the handler's signature says.
+    pub(crate) fn describe(&self, described: &mut Described<'_>) {
+        (self.describe)(described);
+    }
+
+    /// The same route for everybody.
+    pub(crate) fn public(self) -> Self {
+        Self { open_to: OpenTo::Public, ..self }
+    }
+
+    /// The same route for agents of nodes.
+    pub(crate) fn of_nodes(self) -> Self {
+        Self { open_to: OpenTo::Nodes, ..self }
+    }
+
     /// The same route for a person alone.
     pub(crate) fn of_person(self) -> Self {
         Self { open_to: OpenTo::Person, ..self }
@@ -79,45 +114,31 @@ fn is_path_of(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Reads something.
-pub(crate) fn get<H: Handler<T, Arc<ServerState>>, T: 'static>(
-    path: &'static str,
-    answer: H,
-) -> Route {
-    Route { method: "get", path, open_to: OpenTo::Known, answer: routing::get(answer) }
+/// Defines how a row of each method is written.
+macro_rules! methods {
+    ($($method:ident)*) => {$(
+        pub(crate) fn $method<H, T: 'static, D>(
+            path: &'static str,
+            summary: &'static str,
+            handler: H,
+        ) -> Route
+        where
+            H: Handler<T, Arc<ServerState>> + DescribedHandler<D>,
+        {
+            Route {
+                method: stringify!($method),
+                path,
+                summary,
+                description: "",
+                open_to: OpenTo::Known,
+                describe: <H as DescribedHandler<D>>::describe,
+                answer: routing::$method(handler),
+            }
+        }
+    )*};
 }
 
-/// Sends something.
-pub(crate) fn post<H: Handler<T, Arc<ServerState>>, T: 'static>(
-    path: &'static str,
-    answer: H,
-) -> Route {
-    Route { method: "post", path, open_to: OpenTo::Known, answer: routing::post(answer) }
-}
-
-/// Changes a part of something.
-pub(crate) fn patch<H: Handler<T, Arc<ServerState>>, T: 'static>(
-    path: &'static str,
-    answer: H,
-) -> Route {
-    Route { method: "patch", path, open_to: OpenTo::Known, answer: routing::patch(answer) }
-}
-
-/// Puts something in the place of what is there.
-pub(crate) fn put<H: Handler<T, Arc<ServerState>>, T: 'static>(
-    path: &'static str,
-    answer: H,
-) -> Route {
-    Route { method: "put", path, open_to: OpenTo::Known, answer: routing::put(answer) }
-}
-
-/// Removes something.
-pub(crate) fn delete<H: Handler<T, Arc<ServerState>>, T: 'static>(
-    path: &'static str,
-    answer: H,
-) -> Route {
-    Route { method: "delete", path, open_to: OpenTo::Known, answer: routing::delete(answer) }
-}
+methods!(get post put patch delete);
 
 pub(crate) fn router(routes: Vec<Route>) -> Router<Arc<ServerState>> {
     let add =

@@ -107,22 +107,29 @@ async fn run_blocking<T: Send + 'static>(
     task::spawn_blocking(work).await.map_err(|error| internal(&error))
 }
 
-/// The routes beside those of the bridge and of MCP.
+/// The routes beside those of the bridge and of MCP. Those without a summary are not in the
+/// document, or in another form.
 pub(crate) fn own_routes() -> Vec<Route> {
     vec![
-        get("/", page::index),
-        get("/assets/{file}", page::asset),
-        get("/openapi.json", about::openapi),
-        get("/api/about", about::show),
-        get("/api/ops", operations::list),
-        post("/api/ops/{name}", operations::call),
-        get("/api/session", sign_in::show),
-        post("/api/session", sign_in::sign_in),
-        delete("/api/session", sign_in::sign_out),
-        post("/api/session/ticket", sign_in::ticket),
-        get("/api/page-sessions", sign_in::list).of_person(),
-        delete("/api/page-sessions/{id}", sign_in::revoke).of_person(),
-        post("/api/page-links", sign_in::link).of_person(),
+        post("/api/ops/{name}", "", operations::call),
+        get("/assets/{file}", "", page::asset),
+        get("/api/ops", "List the operations with their schemas", operations::list),
+        get("/api/about", "Describe this server", about::show),
+        get("/openapi.json", "This document", about::openapi),
+        get("/", "The page", page::index).public(),
+        get("/api/session", "Say what the sender may do", sign_in::show),
+        post("/api/session", "Sign a browser in", sign_in::sign_in).public(),
+        delete("/api/session", "Sign this browser out", sign_in::sign_out),
+        post(
+            "/api/session/ticket",
+            "Get a ticket for one WebSocket, as `ticket` in its query",
+            sign_in::ticket,
+        ),
+        get("/api/page-sessions", "List the browsers that are signed in", sign_in::list)
+            .of_person(),
+        delete("/api/page-sessions/{id}", "Sign any browser out", sign_in::revoke).of_person(),
+        post("/api/page-links", "Get a link that signs one browser in, once", sign_in::link)
+            .of_person(),
     ]
 }
 

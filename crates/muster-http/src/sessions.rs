@@ -16,10 +16,8 @@ mod request;
 mod sessions;
 mod todos;
 
-pub(crate) use commands::COMMANDS;
 pub(crate) use driver::watch_leases;
 pub(crate) use fault::SessionHttpFault;
-pub(crate) use sessions::SESSIONS_MAX;
 
 use std::sync::Arc;
 
@@ -37,28 +35,96 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 
 /// The routes without the prefix.
 pub(crate) fn unprefixed() -> Vec<Route> {
+    [about_server(), sessions(), driver_and_events(), trees(), todos()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn about_server() -> Vec<Route> {
+    let not_kept = "The body is neither stored nor logged.";
     vec![
-        get("/health", about::health),
-        get("/status", about::status),
-        get("/models", about::models),
-        get("/provider-auth/status", about::provider_status),
-        post("/provider-auth/attach", about::provider_refused),
-        post("/provider-auth/detach", about::provider_refused),
-        get("/sessions", sessions::list),
-        post("/sessions", sessions::create),
-        get("/sessions/{id}", sessions::show),
-        delete("/sessions/{id}", sessions::end),
-        post("/sessions/{id}/input", commands::input),
-        post("/sessions/{id}/command", commands::command),
-        post("/sessions/{id}/driver", driver::claim),
-        delete("/sessions/{id}/driver", driver::release),
-        get("/sessions/{id}/events", events::follow),
-        post("/sessions/{id}/events", ingest::record),
-        get("/sessions/{id}/ctrees", ctrees::summary),
-        get("/sessions/{id}/ctrees/tree", ctrees::tree),
-        get("/sessions/{id}/ctrees/compiled", ctrees::compiled),
-        get("/sessions/{id}/ctrees/dropped", ctrees::dropped),
-        get("/sessions/{id}/todos", todos::show),
-        get("/sessions/{id}/todos/history", todos::history),
+        get("/health", "Whether the server works", about::health)
+            .public()
+            .about("Needs no token. 503 with the same shape when the store cannot be read."),
+        get("/status", "Health, and how many sessions there are", about::status),
+        get("/models", "Models that sessions can use", about::models),
+        get(
+            "/provider-auth/status",
+            "Provider keys that the server has: none",
+            about::provider_status,
+        ),
+        post("/provider-auth/attach", "Refuse a provider key", about::provider_refused)
+            .about(not_kept),
+        post("/provider-auth/detach", "Refuse to drop a provider key", about::provider_refused)
+            .about(not_kept),
+    ]
+}
+
+fn sessions() -> Vec<Route> {
+    vec![
+        get("/sessions", "Sessions, newest first", sessions::list).about(
+            "All of them, unless parameters ask for less. When there are more than `limit`, the \
+             header `X-Next-Cursor` has the `cursor` of the next page.",
+        ),
+        post("/sessions", "Make a session", sessions::create)
+            .about("With a task, that is the first input."),
+        get("/sessions/{id}", "One session", sessions::show),
+        delete("/sessions/{id}", "Delete a session with its events, lists and tree", sessions::end),
+        post("/sessions/{id}/input", "Say something", commands::input).about(
+            "Starts a turn, or waits for the running one: `turn_id` is the turn that takes it. In \
+             the session of a run's node it is a message to the node, whose next turn takes it: \
+             `turn_id` is null, and the `user_message` follows `seq`. 409 when the run or the node \
+             takes no more input.",
+        ),
+        post("/sessions/{id}/command", "Give an order", commands::command),
+    ]
+}
+
+fn driver_and_events() -> Vec<Route> {
+    vec![
+        post(
+            "/sessions/{id}/driver",
+            "Claim a session for a host, or renew the claim",
+            driver::claim,
+        )
+        .about(
+            "While the lease lasts, input waits as a `user_message` with `queued` until the host \
+             reports `turn_start`. A later call of the same host renews the lease; 409 while \
+             another host or a run drives the session. When the lease expires, inputs that wait \
+             end with the reason `no_agent`.",
+        ),
+        delete("/sessions/{id}/driver", "Release a session", driver::release)
+            .about("404 when no host drives it. Inputs that wait end with the reason `no_agent`."),
+        get("/sessions/{id}/events", "Follow a session", events::follow)
+            .about("409 `resume_window_exceeded`: the resume point does not exist."),
+        post("/sessions/{id}/events", "Report an event", ingest::record).about(
+            "Types that only the server writes are refused: `stream.*`, `ctree_*`, `session.*`, \
+             `run_finished`. An `id` is recorded once. A `tool_call` needs `call_id`, `tool` and \
+             `call`. Once a list has got an update with a revision of its own, updates without one \
+             are recorded but not applied.",
+        ),
+    ]
+}
+
+fn trees() -> Vec<Route> {
+    vec![
+        get("/sessions/{id}/ctrees", "Summary of the C-Tree", ctrees::summary),
+        get("/sessions/{id}/ctrees/tree", "Nodes of the C-Tree", ctrees::tree),
+        get("/sessions/{id}/ctrees/compiled", "The C-Tree as text", ctrees::compiled).about(
+            "The whole answer has at most `max_chars` characters; up to 1,500 the text may have \
+             1,000 of them. With `dropped_cursor` the nodes that were left out can be listed.",
+        ),
+        get("/sessions/{id}/ctrees/dropped", "Nodes left out", ctrees::dropped).about(
+            "What a text leaves out, in the order of dropping: the text that gave the cursor, else \
+             one of `max_chars` characters.",
+        ),
+    ]
+}
+
+fn todos() -> Vec<Route> {
+    vec![
+        get("/sessions/{id}/todos", "Todo lists", todos::show),
+        get("/sessions/{id}/todos/history", "A list by revision", todos::history),
     ]
 }

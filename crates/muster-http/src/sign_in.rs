@@ -14,22 +14,23 @@ use std::{
 
 use axum::{
     Extension,
-    body::{Body, Bytes},
-    extract::{Path, State},
-    http::{HeaderMap, Response, StatusCode, header},
-    response::IntoResponse,
+    body::Bytes,
+    extract::{FromRequest, Request, State},
+    http::{HeaderMap, header},
 };
-use muster_api::Json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
+    describe::{Describe, Described},
+    fault::Fault,
     guard::{CallerRole, Keys, Requester},
     page_session::{NewPageSession, PageSession, PageSessionId},
     person::PersonKeyError,
-    refusal::{HttpRefusal, RefusalKind, json_response},
+    refusal::{HttpRefusal, RefusalKind},
+    reply::{NoContent, Reply},
+    request::{Ids, PathPart},
     server_state::ServerState,
 };
 
@@ -37,14 +38,18 @@ use crate::{
 const WRONG_PASSPHRASE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a browser presents to be signed in.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SignIn {
+#[schemars(inline)]
+pub(crate) struct SignIn {
     /// One-time code of a printed page link.
+    #[schemars(default, with = "String")]
     code: Option<String>,
     /// The person's key, or the agents' token.
+    #[schemars(default, with = "String")]
     token: Option<String>,
     /// What the person's key is protected by.
+    #[schemars(default, with = "String")]
     passphrase: Option<String>,
 }
 
@@ -68,35 +73,51 @@ pub(crate) struct WhoAmI {
     session: Option<PageSession>,
 }
 
-type Answer = Result<Response<Body>, HttpRefusal>;
-
-fn answered(answer: Answer) -> Response<Body> {
-    answer.unwrap_or_else(IntoResponse::into_response)
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Ticket {
+    ticket: String,
 }
 
-fn empty() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    response
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct PageSessionsAnswer {
+    sessions: Vec<PageSession>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct PageLink {
+    link: String,
+}
+
+impl<S: Send + Sync> FromRequest<S> for SignIn {
+    type Rejection = Fault;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Fault> {
+        let body = Bytes::from_request(request, state).await.unwrap_or_default();
+        let invalid = |_| {
+            let recovery = "send {\"code\":\"…\"} from a printed link, or {\"token\":\"…\"}";
+            HttpRefusal::invalid("wrong_type", "the body is not a sign-in", recovery)
+        };
+        Ok(serde_json::from_slice(&body).map_err(invalid)?)
+    }
+}
+
+impl Describe for SignIn {
+    fn describe(route: &mut Described<'_>) {
+        route.body = Some(route.schemas.asked::<Self>());
+    }
 }
 
 /// `POST /api/session`: exchanges a one-time code, the key or the token for a session.
 pub(crate) async fn sign_in(
     State(site): State<Arc<ServerState>>,
     headers: HeaderMap,
-    body: Bytes,
-) -> Response<Body> {
-    answered(open(&site, &headers, &body).await)
-}
-
-async fn open(site: &ServerState, headers: &HeaderMap, body: &[u8]) -> Answer {
-    let invalid = |_| {
-        let recovery = "send {\"code\":\"…\"} from a printed link, or {\"token\":\"…\"}";
-        HttpRefusal::invalid("wrong_type", "the body is not a sign-in", recovery)
-    };
-    let presented: SignIn = serde_json::from_slice(body).map_err(invalid)?;
+    presented: SignIn,
+) -> Result<Reply<SignedIn>, Fault> {
     let keys = site.gate.keys.as_ref().ok_or_else(unauthorized)?;
-    let role = role_of(site, keys, &presented).await?;
+    let role = role_of(&site, keys, &presented).await?;
     if let Some(code) = &presented.code {
         keys.codes.redeem(code, Instant::now()).ok_or_else(unauthorized)?;
     }
@@ -110,8 +131,7 @@ async fn open(site: &ServerState, headers: &HeaderMap, body: &[u8]) -> Answer {
     let opened = keys.pages.open(new, SystemTime::now());
     let (secret, session) = opened.map_err(|error| broken(&error.to_string()))?;
     tracing::info!(session = session.id, role = role.name(), "a browser signed in");
-    let body = Json::of(&SignedIn { secret, session }).to_string();
-    Ok(json_response(StatusCode::OK, body))
+    Ok(Reply::of(&SignedIn { secret, session }))
 }
 
 /// The role that what was presented stands for.
@@ -166,9 +186,9 @@ async fn check_passphrase(
 pub(crate) async fn show(
     State(site): State<Arc<ServerState>>,
     Extension(access): Extension<Requester>,
-) -> Response<Body> {
+) -> Reply<WhoAmI> {
     let keys = site.gate.keys.as_ref();
-    let protected = keys.is_some_and(|keys| keys.person.has_passphrase().unwrap_or(true));
+    let passphrase = keys.is_some_and(|keys| keys.person.has_passphrase().unwrap_or(true));
     let session = match access {
         Requester::Browser(_, id) => keys.and_then(|keys| keys.pages.show(id)),
         Requester::Program(_) | Requester::Anybody | Requester::Node(_) | Requester::Stranger => {
@@ -176,70 +196,79 @@ pub(crate) async fn show(
         }
     };
     let role = access.role().unwrap_or(CallerRole::Agent);
-    let body = Json::of(&WhoAmI { role, passphrase: protected, session }).to_string();
-    json_response(StatusCode::OK, body)
+    Reply::of(&WhoAmI { role, passphrase, session })
 }
 
 /// `DELETE /api/session`: signs the sending browser out.
 pub(crate) async fn sign_out(
     State(site): State<Arc<ServerState>>,
     Extension(access): Extension<Requester>,
-) -> Response<Body> {
-    let Requester::Browser(_, id) = access else { return empty() };
-    answered(end(&site, id))
+) -> Result<NoContent, Fault> {
+    match access {
+        Requester::Browser(_, id) => end(&site, id),
+        Requester::Program(_) | Requester::Anybody | Requester::Node(_) | Requester::Stranger => {
+            Ok(NoContent)
+        }
+    }
 }
 
-fn end(site: &ServerState, id: PageSessionId) -> Answer {
+fn end(site: &ServerState, id: PageSessionId) -> Result<NoContent, Fault> {
     if let Some(keys) = &site.gate.keys {
         keys.pages.end(id).map_err(|error| broken(&error.to_string()))?;
         tracing::info!(session = %id, "a browser was signed out");
     }
-    Ok(empty())
+    Ok(NoContent)
 }
 
 /// `POST /api/session/ticket`: opens one WebSocket, which cannot send headers from a browser.
 pub(crate) async fn ticket(
     State(site): State<Arc<ServerState>>,
     Extension(access): Extension<Requester>,
-) -> Response<Body> {
+) -> Result<Reply<Ticket>, Fault> {
     let ticket = match (&site.gate.keys, access.role()) {
         (Some(keys), Some(_)) => keys.tickets.issue(access, Instant::now()),
         // Nobody asks for it where no token is needed.
         (_, _) => Ok(String::new()),
     };
-    let told = |ticket| json_response(StatusCode::OK, json!({"ticket": ticket}).to_string());
-    answered(ticket.map(told).map_err(|error| broken(&error.to_string())))
+    let ticket = ticket.map_err(|error| broken(&error.to_string()))?;
+    Ok(Reply::of(&Ticket { ticket }))
 }
 
 /// `GET /api/page-sessions`: lists the browsers that are signed in.
-pub(crate) async fn list(State(site): State<Arc<ServerState>>) -> Response<Body> {
+pub(crate) async fn list(
+    State(site): State<Arc<ServerState>>,
+) -> Result<Reply<PageSessionsAnswer>, Fault> {
     let sessions = match &site.gate.keys {
         Some(keys) => keys.pages.list(SystemTime::now(), |role| keys.bound_to(role)),
         None => Ok(Vec::new()),
     };
-    let told = |sessions: Vec<PageSession>| {
-        json_response(StatusCode::OK, json!({"sessions": sessions}).to_string())
-    };
-    answered(sessions.map(told).map_err(|error| broken(&error.to_string())))
+    let sessions = sessions.map_err(|error| broken(&error.to_string()))?;
+    Ok(Reply::of(&PageSessionsAnswer { sessions }))
 }
 
 /// `DELETE /api/page-sessions/{id}`: signs a browser out, whichever it is.
 pub(crate) async fn revoke(
     State(site): State<Arc<ServerState>>,
-    Path(id): Path<String>,
-) -> Response<Body> {
-    let unknown = |()| {
-        let recovery = "GET /api/page-sessions lists them";
-        HttpRefusal::new(RefusalKind::UnknownRoute, "there is no such page session", recovery)
-    };
-    answered(id.parse().map_err(unknown).and_then(|id| end(&site, id)))
+    Ids(id): Ids<PageSessionId>,
+) -> Result<NoContent, Fault> {
+    end(&site, id)
+}
+
+impl PathPart for PageSessionId {
+    const NAME: &'static str = "id";
+
+    fn read(text: &str) -> Result<Self, Fault> {
+        Ok(text.parse().map_err(|()| {
+            let recovery = "GET /api/page-sessions lists them";
+            HttpRefusal::new(RefusalKind::UnknownRoute, "there is no such page session", recovery)
+        })?)
+    }
 }
 
 /// `POST /api/page-links`: a link that signs one browser in, once.
-pub(crate) async fn link(State(site): State<Arc<ServerState>>) -> Response<Body> {
-    let link = site.page_link().map_err(|error| broken(&error.to_string()));
-    let told = |link| json_response(StatusCode::OK, json!({"link": link}).to_string());
-    answered(link.map(told))
+pub(crate) async fn link(State(site): State<Arc<ServerState>>) -> Result<Reply<PageLink>, Fault> {
+    let link = site.page_link().map_err(|error| broken(&error.to_string()))?;
+    Ok(Reply::of(&PageLink { link }))
 }
 
 fn unauthorized() -> HttpRefusal {

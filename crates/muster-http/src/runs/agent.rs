@@ -5,23 +5,30 @@ use std::sync::Arc;
 
 use axum::{
     extract::{FromRequestParts, State},
-    http::{StatusCode, request::Parts},
+    http::request::Parts,
 };
 use muster_api::{
     Json, OperationEffect,
-    runs::{AgentWish, Bearer, RunCode, RunDriver, RunFault, witnessed},
+    runs::{
+        AgentWish, Bearer, RunCode, RunDriver, RunFault, answers::ToolsAnswer, request::AnyFields,
+        witnessed,
+    },
 };
-use muster_core::{run::command::tool_names, text};
-use serde_json::json;
+use muster_core::{AnyObject, run::command::tool_names, text};
 
-use super::request::{Asked, RunPathIds, RunsResponse, ask, json as answer};
-use crate::{fault::Fault, guard::Requester, server_state::ServerState};
+use super::request::{AskedRun, RunsReply, ToolName, ask};
+use crate::{
+    describe::Describe, fault::Fault, guard::Requester, reply::Reply, request::Ids,
+    server_state::ServerState,
+};
 
 /// The agent that sends a request.
 pub(super) struct CallingAgent {
     driver: RunDriver,
     bearer: Bearer,
 }
+
+impl Describe for CallingAgent {}
 
 impl FromRequestParts<Arc<ServerState>> for CallingAgent {
     type Rejection = Fault;
@@ -39,12 +46,12 @@ impl FromRequestParts<Arc<ServerState>> for CallingAgent {
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
     agent: CallingAgent,
-) -> RunsResponse {
+) -> RunsReply<ToolsAnswer> {
     let CallingAgent { driver, bearer } = agent;
     let tools = site.run_blocking(move || driver.tools(bearer)).await?;
     let tools = tools.map_err(RunFault::from)?;
-    let told = json!({"runId": bearer.run, "nodeId": bearer.node, "tools": tools});
-    Ok(answer(StatusCode::OK, &Json::from(told)))
+    let told = ToolsAnswer { run_id: bearer.run, node_id: bearer.node, tools };
+    Ok(Reply::written(Json::of(&told)))
 }
 
 /// Calls a tool: one of runs, or one of tasks and todos in the name of the node's session. Refusals
@@ -52,11 +59,11 @@ pub(super) async fn list(
 pub(super) async fn call(
     State(site): State<Arc<ServerState>>,
     agent: CallingAgent,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
+    Ids(ToolName(name)): Ids<ToolName>,
+    asked: AskedRun<AnyFields>,
+) -> RunsReply<AnyObject> {
     let CallingAgent { driver, bearer } = agent;
-    let wish = AgentWish { name: named.tool(), args: asked.fields };
+    let wish = AgentWish { name, args: asked.body.fields };
     if is_of_runs(&site, bearer, &wish).await? {
         let name = wish.name.clone();
         let mut told = driver.call_tool(bearer, wish).await;
@@ -66,7 +73,7 @@ pub(super) async fn call(
             let near = text::nearest(&name, names).unwrap_or_default();
             error.message = format!("there is no tool {name:?}: did you mean {near}?");
         }
-        return Ok(answer(StatusCode::OK, &Json::of(&told)));
+        return Ok(Reply::written(Json::of(&told)));
     }
     let app = Arc::clone(&site.app);
     let work = wish.clone();
@@ -75,7 +82,7 @@ pub(super) async fn call(
         (witnessed(envelope.as_ref()), envelope)
     });
     let envelope = told.await.map_err(RunFault::from)??;
-    Ok(answer(StatusCode::OK, &Json::of(&envelope)))
+    Ok(Reply::written(Json::of(&envelope)))
 }
 
 /// Reads by a tool of tasks or todos, for the client of an agent that lists or shows resources. The
@@ -83,17 +90,17 @@ pub(super) async fn call(
 pub(super) async fn read(
     State(site): State<Arc<ServerState>>,
     agent: CallingAgent,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let wish = AgentWish { name: named.tool(), args: asked.fields };
+    Ids(ToolName(name)): Ids<ToolName>,
+    asked: AskedRun<AnyFields>,
+) -> RunsReply<AnyObject> {
+    let wish = AgentWish { name, args: asked.body.fields };
     let row = site.app.registry().get(&wish.name);
     if !row.is_some_and(|row| row.effect == OperationEffect::Read) {
         let detail = format!("{} is not a tool that only reads", text::echo(&wish.name));
         return Err(RunFault::new(RunCode::NotFound, detail).into());
     }
     let envelope = ask(&site, move |app| app.runs().call_for(agent.bearer, wish)).await?;
-    Ok(answer(StatusCode::OK, &Json::of(&envelope)))
+    Ok(Reply::written(Json::of(&envelope)))
 }
 
 /// Whether whatever drives runs has to make a call: it is one of its own tools, or one of the task

@@ -3,33 +3,67 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use muster_api::runs::{ApprovalsRequest, RunCode, request};
-use muster_core::run::{approval::Verdict, command::CallFiles};
+use muster_api::runs::{
+    ApprovalsRequest,
+    answers::{ApprovalsAnswer, AttentionAnswer, ResolvedAnswer},
+    request::{self, ResolutionInput},
+};
+use muster_core::run::{
+    approval::Verdict,
+    command::CallFiles,
+    id::{ApprovalId, RunId},
+};
 
-use super::request::{Asked, RunPathIds, RunsQuery, RunsResponse, ask, tell};
-use crate::server_state::ServerState;
+use super::request::{AskedRun, RunsReply, ask, tell};
+use crate::{
+    request::{Ids, Params, parameters, words},
+    server_state::ServerState,
+};
+
+/// Which approvals are listed.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    Pending,
+    All,
+}
+
+impl Wanted {
+    const ALL: [Self; 2] = [Self::Pending, Self::All];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::All => "all",
+        }
+    }
+}
+
+words! { Wanted: Wanted::ALL, Wanted::word; }
+
+parameters! {
+    pub(super) struct ApprovalsQuery {
+        "runId" run: Option<RunId>,
+        "status" status: Option<Wanted>,
+    }
+}
 
 /// Lists approvals, oldest first.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let answered = parameters.word("status", &["pending", "all"], |word| word)?;
-    let request = ApprovalsRequest {
-        run: parameters.id("runId", RunCode::UnknownRun)?,
-        answered: answered == Some("all"),
-    };
+    Params(query): Params<ApprovalsQuery>,
+) -> RunsReply<ApprovalsAnswer> {
+    let answered = query.status == Some(Wanted::All);
+    let request = ApprovalsRequest { run: query.run, answered };
     tell(&site, move |app| app.runs().approvals(request)).await
 }
 
 /// Answers an approval.
 pub(super) async fn resolve(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let approval = named.approval()?;
-    let resolution = request::resolution(asked.fields)?;
+    Ids(approval): Ids<ApprovalId>,
+    asked: AskedRun<ResolutionInput>,
+) -> RunsReply<ResolvedAnswer> {
+    let resolution = request::resolution(asked.body.fields)?;
     let found = ask(&site, move |app| app.runs().run_of(approval, None)).await;
     let files = match (&found, site.app.driver()) {
         (Ok(run), Some(driver)) if resolution.0.status != Some(Verdict::Denied) => {
@@ -41,6 +75,6 @@ pub(super) async fn resolve(
 }
 
 /// Lists what waits for a person, oldest first.
-pub(super) async fn attention(State(site): State<Arc<ServerState>>) -> RunsResponse {
+pub(super) async fn attention(State(site): State<Arc<ServerState>>) -> RunsReply<AttentionAnswer> {
     tell(&site, |app| app.runs().attention()).await
 }

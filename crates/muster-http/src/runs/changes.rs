@@ -10,8 +10,9 @@ use axum::{
     extract::State,
     http::{HeaderValue, Response, header},
 };
-use muster_api::{StreamUpdate, Subscription, runs::RunFault};
+use muster_api::{StreamUpdate, Subscription, runs::answers::WorkChange};
 use muster_core::tasks::id::WorkspaceId;
+use serde_json::Value;
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep_until},
@@ -19,19 +20,39 @@ use tokio::{
 
 use super::{
     pieces::{self, FilePiece},
-    request::{RunsQuery, RunsResponse, ask},
+    request::ask,
 };
-use crate::{limits::KEEP_ALIVE_AFTER, server_state::ServerState};
+use crate::{
+    fault::Fault,
+    limits::KEEP_ALIVE_AFTER,
+    reply::Streamed,
+    request::{GivenParameter, Parameter, ParameterValue as _, Params, parameters},
+    server_state::ServerState,
+};
+
+parameters! {
+    pub(super) struct WorkQuery {
+        "workspace" workspace: WorkspaceId,
+    }
+}
+
+impl Parameter for WorkspaceId {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        let name = given.text().unwrap_or_default();
+        name.parse().map_err(|_| given.must_be("the name of one"))
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
+}
 
 /// Follows a workspace.
 pub(super) async fn follow(
     State(site): State<Arc<ServerState>>,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let name = parameters.text("workspace").unwrap_or_default();
-    let bad = |_| RunFault::bad_value("workspace", "workspace must be the name of one");
-    let workspace: WorkspaceId = name.parse().map_err(bad)?;
-    let subscription = ask(&site, move |app| Ok(app.follow_work(&workspace)?)).await?;
+    Params(query): Params<WorkQuery>,
+) -> Result<Streamed<WorkChange>, Fault> {
+    let subscription = ask(&site, move |app| Ok(app.follow_work(&query.workspace)?)).await?;
     let (sender, body) = pieces::channel();
     let stop = site.streams.subscribe();
     tokio::spawn(Line { subscription, sender, stop }.run());
@@ -39,7 +60,7 @@ pub(super) async fn follow(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(response)
+    Ok(response.into())
 }
 
 /// One reader's connection.

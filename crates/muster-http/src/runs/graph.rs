@@ -3,23 +3,30 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use muster_api::runs::{RunChangeRequest, RunCode, RunFault, request, rights};
-use muster_core::run::id::{NodeId, RunId};
+use muster_api::runs::{
+    RunChangeRequest, RunCode, RunFault,
+    answers::{
+        DoneAnswer, EdgeAnswer, EdgeGone, InboxAnswer, ItemAnswer, MessageAnswer, NodeAnswer,
+        NodeGone,
+    },
+    request::{self, ChatInput, EdgeInput, EditNodeRequest, NoFields, NodeRequest, ResetInput},
+    rights,
+};
+use muster_core::run::id::{EdgeId, ItemId, NodeId, RunId};
 
-use super::request::{Asked, RunPathIds, RunsResponse, Sender, tell};
-use crate::server_state::ServerState;
+use super::request::{AskedRun, RunsReply, Sender, tell};
+use crate::{request::Ids, server_state::ServerState};
 
 pub(super) async fn create_node(
     State(site): State<Arc<ServerState>>,
     sender: Sender,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
+    Ids(run): Ids<RunId>,
+    asked: AskedRun<NodeRequest>,
+) -> RunsReply<NodeAnswer> {
     tell(&site, move |app| {
         let runs = app.runs();
         runs.exists(run)?;
-        let request = request::create_node(asked.fields)?;
+        let request = request::create_node(asked.body.fields)?;
         sender.may_set(rights::create_node(&request, runs.usual_permissions()))?;
         let checked = runs.check_node_of(run, None, &request.input);
         checked.map_err(|fault| fault.below(&request.prefix))?;
@@ -32,15 +39,13 @@ pub(super) async fn create_node(
 pub(super) async fn edit_node(
     State(site): State<Arc<ServerState>>,
     sender: Sender,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
-    let node = named.node()?;
+    Ids((run, node)): Ids<(RunId, NodeId)>,
+    asked: AskedRun<EditNodeRequest>,
+) -> RunsReply<NodeAnswer> {
     tell(&site, move |app| {
         let runs = app.runs();
         let present = runs.node(run, node)?;
-        let request = request::edit_node(asked.fields, node, &present)?;
+        let request = request::edit_node(asked.body.fields, node, &present)?;
         sender.may_set(rights::edit_node(&request, &present))?;
         let checked = runs.check_node_of(run, Some(node), &request.edit.input);
         checked.map_err(|fault| fault.below(&request.prefix))?;
@@ -51,22 +56,18 @@ pub(super) async fn edit_node(
 
 pub(super) async fn delete_node(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-) -> RunsResponse {
-    let run = named.run()?;
-    let node = named.node()?;
+    Ids((run, node)): Ids<(RunId, NodeId)>,
+) -> RunsReply<NodeGone> {
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::delete_node(run, node))).await
 }
 
 /// Clears a node's context.
 pub(super) async fn reset(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
-    let node = named.node()?;
-    let reason = request::reset(asked.fields)?;
+    Ids((run, node)): Ids<(RunId, NodeId)>,
+    asked: AskedRun<ResetInput>,
+) -> RunsReply<DoneAnswer> {
+    let reason = request::reset(asked.body.fields)?;
     let change = RunChangeRequest::reset_node(run, node, reason).once(asked.once);
     tell(&site, move |app| app.runs().carry_out(change)).await
 }
@@ -74,71 +75,66 @@ pub(super) async fn reset(
 /// Lets a node go on.
 pub(super) async fn start(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    command(&site, &named, asked, RunChangeRequest::start_node).await
+    Ids(ids): Ids<(RunId, NodeId)>,
+    asked: AskedRun<NoFields>,
+) -> RunsReply<DoneAnswer> {
+    command(&site, ids, asked, RunChangeRequest::start_node).await
 }
 
 /// Ends what a node does, and holds it.
 pub(super) async fn stop(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    command(&site, &named, asked, RunChangeRequest::stop_node).await
+    Ids(ids): Ids<(RunId, NodeId)>,
+    asked: AskedRun<NoFields>,
+) -> RunsReply<DoneAnswer> {
+    command(&site, ids, asked, RunChangeRequest::stop_node).await
 }
 
 /// Ends the turn that a node has in flight.
 pub(super) async fn interrupt(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    command(&site, &named, asked, RunChangeRequest::interrupt_node).await
+    Ids(ids): Ids<(RunId, NodeId)>,
+    asked: AskedRun<NoFields>,
+) -> RunsReply<DoneAnswer> {
+    command(&site, ids, asked, RunChangeRequest::interrupt_node).await
 }
 
 /// A command to a node that says nothing more.
 async fn command(
     site: &ServerState,
-    named: &RunPathIds,
-    asked: Asked,
+    (run, node): (RunId, NodeId),
+    asked: AskedRun<NoFields>,
     change: fn(RunId, NodeId) -> RunChangeRequest,
-) -> RunsResponse {
-    let change = change(named.run()?, named.node()?).once(asked.once);
-    request::nothing(&asked.fields)?;
+) -> RunsReply<DoneAnswer> {
+    let change = change(run, node).once(asked.once);
+    request::nothing(&asked.body.fields)?;
     tell(site, move |app| app.runs().carry_out(change)).await
 }
 
 /// Shows the inputs of a node that wait: for a turn, or for a person because they failed.
-pub(super) async fn inbox(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
-    let run = named.run()?;
-    let node = named.node()?;
+pub(super) async fn inbox(
+    State(site): State<Arc<ServerState>>,
+    Ids((run, node)): Ids<(RunId, NodeId)>,
+) -> RunsReply<InboxAnswer> {
     tell(&site, move |app| app.runs().inbox(run, node)).await
 }
 
 /// Sends an input again whose turns failed.
 pub(super) async fn resend(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
-    let node = named.node()?;
-    let item = named.item()?;
+    Ids((run, node, item)): Ids<(RunId, NodeId, ItemId)>,
+    asked: AskedRun<NoFields>,
+) -> RunsReply<ItemAnswer> {
     let change = RunChangeRequest::resend_item(run, node, item).once(asked.once);
-    request::nothing(&asked.fields)?;
+    request::nothing(&asked.body.fields)?;
     tell(&site, move |app| app.runs().carry_out(change)).await
 }
 
 /// Takes a queued or failed input out again.
 pub(super) async fn cancel(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-) -> RunsResponse {
-    let run = named.run()?;
-    let node = named.node()?;
-    let item = named.item()?;
+    Ids((run, node, item)): Ids<(RunId, NodeId, ItemId)>,
+) -> RunsReply<ItemAnswer> {
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::cancel_item(run, node, item)))
         .await
 }
@@ -146,13 +142,12 @@ pub(super) async fn cancel(
 /// Makes an edge, or changes one.
 pub(super) async fn put_edge(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
+    Ids(run): Ids<RunId>,
+    asked: AskedRun<EdgeInput>,
+) -> RunsReply<EdgeAnswer> {
     tell(&site, move |app| {
         app.runs().exists(run)?;
-        app.runs().put_edge(run, request::edge(asked.fields)?, asked.once)
+        app.runs().put_edge(run, request::edge(asked.body.fields)?, asked.once)
     })
     .await
 }
@@ -160,23 +155,20 @@ pub(super) async fn put_edge(
 /// Removes an edge.
 pub(super) async fn delete_edge(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-) -> RunsResponse {
-    let run = named.run()?;
-    let edge = named.edge()?;
+    Ids((run, edge)): Ids<(RunId, EdgeId)>,
+) -> RunsReply<EdgeGone> {
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::delete_edge(run, edge))).await
 }
 
 /// Says something to a node.
 pub(super) async fn chat(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
+    Ids(run): Ids<RunId>,
+    asked: AskedRun<ChatInput>,
+) -> RunsReply<MessageAnswer> {
     tell(&site, move |app| {
         app.runs().exists(run)?;
-        let input = request::chat(asked.fields)?;
+        let input = request::chat(asked.body.fields)?;
         let unknown = |id: &str| {
             RunFault::new(RunCode::UnknownNode, format!("the run has no node {id:?}")).at("nodeId")
         };

@@ -8,22 +8,32 @@ use axum::{
     http::{HeaderValue, Response, header},
 };
 use muster_api::runs::{
-    ArtifactsRequest, EventsRequest, PIECE_BYTES, PIECE_BYTES_MAX, RunCode, RunFault, RunTold,
+    ArtifactsRequest, EventsRequest, PIECE_BYTES, PIECE_BYTES_MAX, RunCursor, SearchAnswer,
     SearchRequest, TurnsRequest,
+    answers::{ArtifactPiece, ArtifactsAnswer, EventsAnswer, TurnAnswer, TurnsAnswer},
 };
 use muster_core::run::{
     artifact::ArtifactKind,
+    id::{ArtifactId, NodeId, RunId, TurnId},
     view::{
         history::{Filter, PAGE_EVENTS, PAGE_EVENTS_MAX, RunPageRequest},
         search::{QUESTION_CHARS_MAX, SearchWords},
     },
 };
+use serde_json::Value;
 
 use super::{
     pieces,
-    request::{RunPathIds, RunsQuery, RunsResponse, ask, tell},
+    request::{RunsReply, ask, tell},
 };
-use crate::server_state::ServerState;
+use crate::{
+    fault::Fault,
+    reply::Streamed,
+    request::{
+        GivenParameter, Ids, Parameter, ParameterValue, Params, RowLimit, parameters, words,
+    },
+    server_state::ServerState,
+};
 
 /// Turns or artifacts of a page when no number is given, and at most.
 const ROWS_DEFAULT: u64 = 100;
@@ -32,78 +42,105 @@ const ROWS_MAX: u64 = 500;
 const HITS_DEFAULT: u64 = 20;
 const HITS_MAX: u64 = 100;
 
+words! { ArtifactKind: ArtifactKind::ALL, ArtifactKind::name; }
+
+parameters! {
+    pub(super) struct EventsQuery {
+        "since" since: Option<u64>,
+        "before" before: Option<u64>,
+        "limit" limit: RowLimit<{ PAGE_EVENTS as u64 }, { PAGE_EVENTS_MAX as u64 }>,
+        "nodeId" node: Option<NodeId>,
+        "turnId" turn: Option<TurnId>,
+        "type" types: Option<String>,
+        "exclude" exclude: Option<String>,
+    }
+}
+
 /// A page of events (RUNS-PAGE).
 pub(super) async fn events(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let run = named.run()?;
-    let limit = parameters.number("limit", 1, u64::from(PAGE_EVENTS_MAX))?;
-    let page = RunPageRequest {
-        since: parameters.number("since", 0, u64::MAX)?,
-        before: parameters.number("before", 0, u64::MAX)?,
-        limit: limit.map_or(PAGE_EVENTS, |limit| u32::try_from(limit).unwrap_or(PAGE_EVENTS_MAX)),
+    Ids(run): Ids<RunId>,
+    Params(query): Params<EventsQuery>,
+) -> RunsReply<EventsAnswer> {
+    let request = EventsRequest {
+        page: RunPageRequest {
+            since: query.since,
+            before: query.before,
+            limit: query.limit.rows(),
+        },
+        filter: Filter {
+            node: query.node,
+            turn: query.turn,
+            types: Filter::list(&query.types.unwrap_or_default()),
+            exclude: Filter::list(&query.exclude.unwrap_or_default()),
+        },
     };
-    let filter = Filter {
-        turn: parameters.id("turnId", RunCode::UnknownTurn)?,
-        ..filter(&parameters, "type")?
-    };
-    let request = EventsRequest { page, filter };
     tell(&site, move |app| app.runs().events(run, &request)).await
 }
 
-/// Which events a reader wants, whatever the parameter of their types is called.
-pub(super) fn filter(parameters: &RunsQuery, types: &str) -> RunTold<Filter> {
-    Ok(Filter {
-        node: parameters.id("nodeId", RunCode::UnknownNode)?,
-        turn: None,
-        types: Filter::list(parameters.text(types).unwrap_or_default()),
-        exclude: Filter::list(parameters.text("exclude").unwrap_or_default()),
-    })
+/// Where a list of turns or artifacts goes on: below the number of a row.
+struct RowCursor(u64);
+
+impl ParameterValue for RowCursor {
+    const EMPTY_IS_ABSENT: bool = u64::EMPTY_IS_ABSENT;
+
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        u64::read(given, text).map(Self)
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
 }
 
-fn rows(parameters: &RunsQuery) -> RunTold<(Option<u64>, u32)> {
-    let below = parameters.number("cursor", 0, u64::MAX)?;
-    let limit = parameters.number("limit", 1, ROWS_MAX)?.unwrap_or(ROWS_DEFAULT);
-    Ok((below, u32::try_from(limit).unwrap_or(u32::MAX)))
+parameters! {
+    pub(super) struct TurnsQuery {
+        "nodeId" node: Option<NodeId>,
+        "limit" limit: RowLimit<ROWS_DEFAULT, ROWS_MAX>,
+        "cursor" below: Option<RowCursor>,
+    }
 }
 
 /// A page of turns.
 pub(super) async fn turns(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let run = named.run()?;
-    let (below, limit) = rows(&parameters)?;
-    let node = parameters.id("nodeId", RunCode::UnknownNode)?;
-    tell(&site, move |app| app.runs().turns(run, TurnsRequest { node, below, limit })).await
+    Ids(run): Ids<RunId>,
+    Params(query): Params<TurnsQuery>,
+) -> RunsReply<TurnsAnswer<'static>> {
+    let TurnsQuery { node, limit, below } = query;
+    let request = TurnsRequest { node, below: below.map(|row| row.0), limit: limit.rows() };
+    tell(&site, move |app| app.runs().turns(run, request)).await
 }
 
-pub(super) async fn turn(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
-    let run = named.run()?;
-    let turn = named.turn()?;
+pub(super) async fn turn(
+    State(site): State<Arc<ServerState>>,
+    Ids((run, turn)): Ids<(RunId, TurnId)>,
+) -> RunsReply<TurnAnswer<'static>> {
     tell(&site, move |app| app.runs().turn(run, turn)).await
+}
+
+parameters! {
+    pub(super) struct PieceQuery {
+        "offset" offset: Option<u64>,
+        "maxBytes" max_bytes: RowLimit<PIECE_BYTES, PIECE_BYTES_MAX>,
+    }
 }
 
 /// A piece of an artifact.
 pub(super) async fn artifact(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let run = named.run()?;
-    let artifact = named.artifact()?;
-    let offset = parameters.number("offset", 0, u64::MAX)?.unwrap_or(0);
-    let max_bytes = parameters.number("maxBytes", 1, PIECE_BYTES_MAX)?.unwrap_or(PIECE_BYTES);
-    tell(&site, move |app| app.runs().piece(run, artifact, (offset, max_bytes))).await
+    Ids((run, artifact)): Ids<(RunId, ArtifactId)>,
+    Params(query): Params<PieceQuery>,
+) -> RunsReply<ArtifactPiece<'static>> {
+    let extent = (query.offset.unwrap_or(0), query.max_bytes.0);
+    tell(&site, move |app| app.runs().piece(run, artifact, extent)).await
 }
 
 /// The bytes of an artifact, piece by piece, so that a large one needs no room here.
-pub(super) async fn raw(State(site): State<Arc<ServerState>>, named: RunPathIds) -> RunsResponse {
-    let run = named.run()?;
-    let artifact = named.artifact()?;
+pub(super) async fn raw(
+    State(site): State<Arc<ServerState>>,
+    Ids((run, artifact)): Ids<(RunId, ArtifactId)>,
+) -> Result<Streamed<Value>, Fault> {
     let (artifact, first) = ask(&site, move |app| {
         let artifact = app.runs().artifact(run, artifact)?;
         let first = app.runs().chunk(&artifact, 0, PIECE_BYTES)?;
@@ -139,47 +176,76 @@ pub(super) async fn raw(State(site): State<Arc<ServerState>>, named: RunPathIds)
     let text = |text: &str| HeaderValue::from_str(text).ok();
     headers.extend(text(&content_type).map(|value| (header::CONTENT_TYPE, value)));
     headers.extend(text(&disposition).map(|value| (header::CONTENT_DISPOSITION, value)));
-    Ok(response)
+    Ok(response.into())
+}
+
+parameters! {
+    pub(super) struct ArtifactsQuery {
+        "nodeId" node: Option<NodeId>,
+        "turnId" turn: Option<TurnId>,
+        "kind" kind: Option<ArtifactKind>,
+        "limit" limit: RowLimit<ROWS_DEFAULT, ROWS_MAX>,
+        "cursor" below: Option<RowCursor>,
+    }
 }
 
 /// A page of artifacts.
 pub(super) async fn artifacts(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let run = named.run()?;
-    let (below, limit) = rows(&parameters)?;
-    let request = ArtifactsRequest {
-        node: parameters.id("nodeId", RunCode::UnknownNode)?,
-        turn: parameters.id("turnId", RunCode::UnknownTurn)?,
-        kind: parameters.word("kind", ArtifactKind::ALL, ArtifactKind::name)?,
-        below,
-        limit,
-    };
+    Ids(run): Ids<RunId>,
+    Params(query): Params<ArtifactsQuery>,
+) -> RunsReply<ArtifactsAnswer<'static>> {
+    let ArtifactsQuery { node, turn, kind, limit, below } = query;
+    let below = below.map(|row| row.0);
+    let request = ArtifactsRequest { node, turn, kind, below, limit: limit.rows() };
     tell(&site, move |app| app.runs().artifacts(run, request)).await
+}
+
+impl Parameter for SearchWords {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        let asked = given.text().filter(|text| text.chars().count() <= QUESTION_CHARS_MAX);
+        asked.and_then(Self::of).ok_or_else(|| {
+            given.refused(format!("q must have words, {QUESTION_CHARS_MAX} characters at most"))
+        })
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
+}
+
+/// Where a search goes on.
+struct SearchPlace(RunCursor);
+
+impl ParameterValue for SearchPlace {
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        text.parse().map(Self).map_err(|()| given.must_be("the nextCursor of an answer"))
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
+}
+
+parameters! {
+    pub(super) struct SearchQuery {
+        "q" question: SearchWords,
+        "runId" run: Option<RunId>,
+        "limit" limit: RowLimit<HITS_DEFAULT, HITS_MAX>,
+        "cursor" cursor: Option<SearchPlace>,
+    }
 }
 
 /// Finds words in one run or in all.
 pub(super) async fn search(
     State(site): State<Arc<ServerState>>,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let asked = parameters.text("q").filter(|text| text.chars().count() <= QUESTION_CHARS_MAX);
-    let question = asked.and_then(SearchWords::of).ok_or_else(|| {
-        let detail = format!("q must have words, {QUESTION_CHARS_MAX} characters at most");
-        RunFault::bad_value("q", detail)
-    })?;
-    let limit = parameters.number("limit", 1, HITS_MAX)?.unwrap_or(HITS_DEFAULT);
-    let place = |text: &str| {
-        let bad = |()| RunFault::bad_value("cursor", "cursor must be the nextCursor of an answer");
-        text.parse().map_err(bad)
-    };
+    Params(query): Params<SearchQuery>,
+) -> RunsReply<SearchAnswer> {
     let request = SearchRequest {
-        question,
-        run: parameters.id("runId", RunCode::UnknownRun)?,
-        behind: parameters.text("cursor").map(place).transpose()?,
-        limit: u32::try_from(limit).unwrap_or(u32::MAX),
+        question: query.question,
+        run: query.run,
+        behind: query.cursor.map(|SearchPlace(cursor)| cursor),
+        limit: query.limit.rows(),
     };
     tell(&site, move |app| app.runs().search(&request)).await
 }

@@ -2,48 +2,85 @@
 
 use std::sync::Arc;
 
-use axum::{
-    body::Body,
-    extract::State,
-    http::{Response, StatusCode},
-};
+use axum::{extract::State, http::StatusCode};
 use muster_api::{
     App, Json,
-    runs::{RunChangeRequest, RunFault, RunsRequest, request, rights},
+    runs::{
+        RunChangeRequest, RunCursor, RunFault, RunsRequest,
+        answers::{DoneAnswer, RunAnswer, RunGone, RunsAnswer, RunsHealth},
+        request::{self, CreateRequest, EditRequest, NoFields},
+        rights,
+    },
 };
 use muster_core::run::{
+    id::RunId,
     record::{CONTRACT_VERSION, RunStatus},
     view::snapshot::{ArtifactExtent, Extent, SnapshotRequest},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::request::{
-    Asked, RunPathIds, RunsQuery, RunsResponse, Sender, ask, json as answer, tell, tell_large,
+use super::request::{AskedRun, RunsReply, Sender, ask, ask_large, tell};
+use crate::{
+    fault::Fault,
+    health,
+    reply::Reply,
+    request::{GivenParameter, Ids, ParameterValue, Params, RowLimit, parameters, words},
+    server_state::ServerState,
 };
-use crate::{health, server_state::ServerState};
 
 /// Runs of a page when no number is given, and at most.
 const RUNS_DEFAULT: u64 = 100;
 const RUNS_MAX: u64 = 500;
 
+words! {
+    RunStatus: RunStatus::ALL, RunStatus::name;
+    Extent: Extent::ALL, Extent::name;
+    ArtifactExtent: ArtifactExtent::ALL, ArtifactExtent::name;
+}
+
+impl ParameterValue for RunCursor {
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|()| given.must_be("one that a page gave"))
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
+}
+
+parameters! {
+    pub(super) struct RunsQuery {
+        "status" status: Option<RunStatus>,
+        "limit" limit: RowLimit<RUNS_DEFAULT, RUNS_MAX>,
+        "cursor" cursor: Option<RunCursor>,
+        "view" view: Option<Extent>,
+    }
+}
+
+parameters! {
+    pub(super) struct RunQuery {
+        "artifacts" artifacts: Option<ArtifactExtent>,
+    }
+}
+
 /// `GET /api/health`: open to monitors.
-pub(super) async fn health(State(site): State<Arc<ServerState>>) -> Response<Body> {
+pub(super) async fn health(State(site): State<Arc<ServerState>>) -> Reply<RunsHealth> {
     let (status, _) = health::examine(&site).await;
-    let body = json!({
-        "ok": status == StatusCode::OK,
-        "version": env!("CARGO_PKG_VERSION"),
-        "contractVersion": CONTRACT_VERSION,
-    });
-    answer(status, &Json::from(body))
+    let health = RunsHealth {
+        ok: status == StatusCode::OK,
+        version: env!("CARGO_PKG_VERSION"),
+        contract_version: CONTRACT_VERSION,
+    };
+    Reply::written(Json::of(&health)).with_status(status)
 }
 
 /// Creates a run.
 pub(super) async fn create(
     State(site): State<Arc<ServerState>>,
     sender: Sender,
-    asked: Asked,
-) -> RunsResponse {
-    let request = request::create_run(asked.fields)?;
+    asked: AskedRun<CreateRequest>,
+) -> RunsReply<RunAnswer> {
+    let request = request::create_run(asked.body.fields)?;
     sender.may_set(rights::create_run(&request, site.app.runs().usual_permissions()))?;
     tell(&site, move |app| app.runs().create(request, asked.once)).await
 }
@@ -51,16 +88,13 @@ pub(super) async fn create(
 /// Lists runs, the newest change first.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let limit = parameters.number("limit", 1, RUNS_MAX)?.unwrap_or(RUNS_DEFAULT);
-    let unknown = |()| RunFault::bad_value("cursor", "cursor must be one that a page gave");
-    let behind = parameters.text("cursor").map(str::parse).transpose().map_err(unknown)?;
+    Params(query): Params<RunsQuery>,
+) -> RunsReply<RunsAnswer> {
     let request = RunsRequest {
-        status: parameters.word("status", RunStatus::ALL, RunStatus::name)?,
-        limit: u32::try_from(limit).unwrap_or(u32::MAX),
-        behind,
-        extent: parameters.word("view", Extent::ALL, Extent::name)?.unwrap_or(Extent::List),
+        status: query.status,
+        limit: query.limit.rows(),
+        behind: query.cursor,
+        extent: query.view.unwrap_or(Extent::List),
     };
     tell(&site, move |app| app.runs().list(&request)).await
 }
@@ -68,22 +102,22 @@ pub(super) async fn list(
 /// Shows a run.
 pub(super) async fn show(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let run = named.run()?;
-    let artifacts = parameters.word("artifacts", ArtifactExtent::ALL, ArtifactExtent::name)?;
+    Ids(run): Ids<RunId>,
+    Params(query): Params<RunQuery>,
+) -> RunsReply<RunAnswer> {
     let wanted = SnapshotRequest {
-        artifacts: artifacts.unwrap_or(SnapshotRequest::DEFAULT.artifacts),
+        artifacts: query.artifacts.unwrap_or(SnapshotRequest::DEFAULT.artifacts),
         ..SnapshotRequest::DEFAULT
     };
     let question = move |app: &App| {
         let run = app.runs().show(run, wanted)?;
-        Ok(Json::of(&std::collections::BTreeMap::from([("run", run)])))
+        Ok(Json::of(&RunAnswer { run }))
     };
     match wanted.artifacts {
         ArtifactExtent::None => tell(&site, question).await,
-        ArtifactExtent::Recent | ArtifactExtent::All => tell_large(&site, question).await,
+        ArtifactExtent::Recent | ArtifactExtent::All => {
+            Ok(Reply::written(ask_large(&site, question).await?))
+        }
     }
 }
 
@@ -91,14 +125,13 @@ pub(super) async fn show(
 pub(super) async fn edit(
     State(site): State<Arc<ServerState>>,
     sender: Sender,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
+    Ids(run): Ids<RunId>,
+    asked: AskedRun<EditRequest>,
+) -> RunsReply<RunAnswer> {
     tell(&site, move |app| {
         let runs = app.runs();
         runs.exists(run)?;
-        let request = request::edit_run(asked.fields, || {
+        let request = request::edit_run(asked.body.fields, || {
             let shown = runs.show(run, SnapshotRequest::DEFAULT)?.read();
             Ok(if let Value::Object(fields) = shown { fields } else { request::JsonFields::new() })
         })?;
@@ -114,11 +147,10 @@ pub(super) async fn edit(
 /// Runs the checks of a run.
 pub(super) async fn verify(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
-    request::nothing(&asked.fields)?;
+    Ids(run): Ids<RunId>,
+    asked: AskedRun<NoFields>,
+) -> RunsReply<DoneAnswer> {
+    request::nothing(&asked.body.fields)?;
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::verify(run).once(asked.once)))
         .await
 }
@@ -126,11 +158,10 @@ pub(super) async fn verify(
 /// Puts away that a run was declared done and is not.
 pub(super) async fn dismiss(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let run = named.run()?;
-    request::nothing(&asked.fields)?;
+    Ids(run): Ids<RunId>,
+    asked: AskedRun<NoFields>,
+) -> RunsReply<DoneAnswer> {
+    request::nothing(&asked.body.fields)?;
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::dismiss(run).once(asked.once)))
         .await
 }
@@ -138,13 +169,12 @@ pub(super) async fn dismiss(
 /// Deletes a run.
 pub(super) async fn remove(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-) -> RunsResponse {
-    let run = named.run()?;
+    Ids(run): Ids<RunId>,
+) -> RunsReply<RunGone> {
     let Some(driver) = site.app.driver() else {
         return tell(&site, move |app| app.runs().delete(run)).await;
     };
     ask(&site, move |app| app.runs().exists(run)).await?;
     driver.delete(run).await.map_err(RunFault::from)?;
-    Ok(answer(StatusCode::OK, &Json::from(json!({"runId": run}))))
+    Ok(Reply::written(Json::of(&RunGone { run_id: run })))
 }

@@ -2,26 +2,41 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use axum::{extract::State, http::StatusCode};
+use axum::extract::State;
 use muster_api::{
     Json,
-    runs::{self, RunCode, RunFault, RunTold, request},
+    runs::{
+        self, RunCode, RunFault, RunTold,
+        answers::{ProvidersAnswer, TemplateGone, TemplatesAnswer},
+        folders::FolderList,
+        request::{self, TemplateInput},
+        templates::{TemplateText, TemplateWritten},
+    },
 };
-use serde_json::json;
 
-use super::request::{Asked, RunPathIds, RunsQuery, RunsResponse, ask, json as answer, tell};
-use crate::server_state::ServerState;
+use super::request::{AskedRun, RunsReply, TemplateName, ask, tell};
+use crate::{
+    fault::Fault,
+    reply::Reply,
+    request::{Ids, Params, parameters},
+    server_state::ServerState,
+};
+
+parameters! {
+    pub(super) struct RepositoryQuery {
+        "cwd" cwd: Option<String>,
+    }
+}
 
 /// Lists templates.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let cwd = parameters.text("cwd").map(PathBuf::from);
+    Params(query): Params<RepositoryQuery>,
+) -> RunsReply<TemplatesAnswer> {
     tell(&site, move |app| {
         let runs = app.runs();
-        let shelf = runs.templates(runs.repository(cwd)?);
-        Ok(Json::from(json!({"templates": shelf.list()?})))
+        let shelf = runs.templates(runs.repository(query.cwd.map(PathBuf::from))?);
+        Ok(Json::of(&TemplatesAnswer { templates: shelf.list()? }))
     })
     .await
 }
@@ -29,36 +44,37 @@ pub(super) async fn list(
 /// Shows a template.
 pub(super) async fn show(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let cwd = parameters.text("cwd").map(PathBuf::from);
+    Ids(TemplateName(name)): Ids<TemplateName>,
+    Params(query): Params<RepositoryQuery>,
+) -> RunsReply<TemplateText> {
     tell(&site, move |app| {
         let runs = app.runs();
-        let shelf = runs.templates(runs.repository(cwd)?);
-        Ok(Json::of(&shelf.show(&named.template())?))
+        let shelf = runs.templates(runs.repository(query.cwd.map(PathBuf::from))?);
+        Ok(Json::of(&shelf.show(&name)?))
     })
     .await
 }
 
 /// Writes a template of the user.
-pub(super) async fn create(State(site): State<Arc<ServerState>>, asked: Asked) -> RunsResponse {
-    let input = request::template(asked.fields)?;
+pub(super) async fn create(
+    State(site): State<Arc<ServerState>>,
+    asked: AskedRun<TemplateInput>,
+) -> Result<Reply<TemplateWritten, 201>, Fault> {
+    let input = request::template(asked.body.fields)?;
     let name = needed(input.name, "name")?;
     let content = needed(input.content, "content")?;
     let made =
         ask(&site, move |app| Ok(Json::of(&app.runs().templates(None).create(&name, &content)?)));
-    Ok(answer(StatusCode::CREATED, &made.await?))
+    Ok(Reply::written(made.await?))
 }
 
 /// Changes a template of the user.
 pub(super) async fn change(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-    asked: Asked,
-) -> RunsResponse {
-    let input = request::template(asked.fields)?;
-    let name = named.template();
+    Ids(TemplateName(name)): Ids<TemplateName>,
+    asked: AskedRun<TemplateInput>,
+) -> RunsReply<TemplateWritten> {
+    let input = request::template(asked.body.fields)?;
     if input.name.is_some_and(|given| given != name) {
         let detail = "name stands in the path and cannot change";
         return Err(RunFault::new(RunCode::ReadOnlyField, detail).at("name").into());
@@ -70,11 +86,11 @@ pub(super) async fn change(
 /// Removes a template of the user.
 pub(super) async fn remove(
     State(site): State<Arc<ServerState>>,
-    named: RunPathIds,
-) -> RunsResponse {
+    Ids(TemplateName(name)): Ids<TemplateName>,
+) -> RunsReply<TemplateGone> {
     tell(&site, move |app| {
-        let name = app.runs().templates(None).remove(&named.template())?;
-        Ok(Json::from(json!({"name": name})))
+        let name = app.runs().templates(None).remove(&name)?;
+        Ok(Json::of(&TemplateGone { name }))
     })
     .await
 }
@@ -84,17 +100,22 @@ fn needed(value: Option<String>, name: &str) -> RunTold<String> {
     value.ok_or_else(missing)
 }
 
+parameters! {
+    pub(super) struct FolderQuery {
+        "path" path: Option<String>,
+    }
+}
+
 /// Lists folders.
 pub(super) async fn folders(
     State(site): State<Arc<ServerState>>,
-    parameters: RunsQuery,
-) -> RunsResponse {
-    let path = parameters.text("path").map(PathBuf::from);
-    tell(&site, move |app| Ok(Json::of(&app.runs().folders(path)?))).await
+    Params(query): Params<FolderQuery>,
+) -> RunsReply<FolderList> {
+    tell(&site, move |app| Ok(Json::of(&app.runs().folders(query.path.map(PathBuf::from))?))).await
 }
 
 /// Lists the programs that a node can be.
-pub(super) async fn providers(State(site): State<Arc<ServerState>>) -> RunsResponse {
+pub(super) async fn providers(State(site): State<Arc<ServerState>>) -> RunsReply<ProvidersAnswer> {
     let runs = site.app.runs().driver()?.clone();
-    Ok(answer(StatusCode::OK, &runs::providers(runs.settings()).await))
+    Ok(Reply::written(runs::providers(runs.settings()).await))
 }

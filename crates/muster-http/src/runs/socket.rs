@@ -15,15 +15,32 @@ mod upgrade;
 use std::sync::Arc;
 
 use axum::extract::State;
-use muster_api::runs::{RunCode, RunFault, RunTold};
-use muster_core::run::{id::RunId, view::history::Filter};
+use muster_api::runs::{RunCode, RunFault, answers::SocketMessage};
+use muster_core::run::{
+    id::{NodeId, RunId},
+    view::history::Filter,
+};
 
 use self::{line::SocketConnection, upgrade::Upgrade};
-use super::{
-    history::filter,
-    request::{RunsQuery, RunsResponse, ask},
+use super::request::ask;
+use crate::{
+    describe::Describe,
+    fault::Fault,
+    reply::Streamed,
+    request::{Params, parameters},
+    server_state::ServerState,
 };
-use crate::{fault::Fault, server_state::ServerState};
+
+parameters! {
+    pub(super) struct SocketQuery {
+        "runId" run: Option<RunId>,
+        "since" since: Option<u64>,
+        "nodeId" node: Option<NodeId>,
+        "types" types: Option<String>,
+        "exclude" exclude: Option<String>,
+        "token" _token: Option<String>,
+    }
+}
 
 /// What a reader asks for.
 struct Wish {
@@ -31,32 +48,28 @@ struct Wish {
     run: Option<RunId>,
     /// Number of the last event that it has seen.
     since: Option<u64>,
-    /// Which events.
     filter: Filter,
 }
 
-impl Wish {
-    fn read(parameters: &RunsQuery) -> RunTold<Self> {
-        let wish = Self {
-            run: parameters.id("runId", RunCode::UnknownRun)?,
-            since: parameters.number("since", 0, u64::MAX)?,
-            filter: filter(parameters, "types")?,
-        };
-        if wish.run.is_none() && wish.since.is_some() {
-            let detail = "since needs a runId: numbers count the events of one run";
-            return Err(RunFault::bad_value("since", detail));
-        }
-        Ok(wish)
-    }
-}
+impl Describe for Upgrade {}
 
 /// Opens a WebSocket.
 pub(super) async fn open(
     State(site): State<Arc<ServerState>>,
-    parameters: RunsQuery,
+    Params(query): Params<SocketQuery>,
     upgrade: Result<Upgrade, Fault>,
-) -> RunsResponse {
-    let wish = Wish::read(&parameters)?;
+) -> Result<Streamed<SocketMessage, 101>, Fault> {
+    if query.run.is_none() && query.since.is_some() {
+        let detail = "since needs a runId: numbers count the events of one run";
+        return Err(RunFault::bad_value("since", detail).into());
+    }
+    let filter = Filter {
+        node: query.node,
+        turn: None,
+        types: Filter::list(&query.types.unwrap_or_default()),
+        exclude: Filter::list(&query.exclude.unwrap_or_default()),
+    };
+    let wish = Wish { run: query.run, since: query.since, filter };
     let last_seq = match wish.run {
         Some(run) => Some(ask(&site, move |app| app.runs().last_seq(run)).await?),
         None => None,
@@ -64,8 +77,9 @@ pub(super) async fn open(
     let upgrade = upgrade?;
     let full = |_| RunFault::new(RunCode::LimitReached, "too many WebSockets are open");
     let place = Arc::clone(&site.sockets).try_acquire_owned().map_err(full)?;
-    Ok(upgrade.accept(move |socket| async move {
+    let accepted = upgrade.accept(move |socket| async move {
         SocketConnection::new(site, wish, last_seq).run(socket).await;
         drop(place);
-    }))
+    });
+    Ok(accepted.into())
 }

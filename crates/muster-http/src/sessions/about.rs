@@ -3,53 +3,129 @@
 use std::sync::Arc;
 
 use axum::{
-    body::Body,
-    extract::State,
-    http::{Response, StatusCode},
+    extract::{FromRequestParts, State},
+    http::request::Parts,
 };
-use muster_core::session::PROTOCOL_VERSION;
-use serde_json::{Value, json};
+use muster_core::AnyObject;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 
-use super::request::{SessionsResponse, ask, json as answer};
-use crate::{health, server_state::ServerState};
+use super::request::{SessionsReply, ask};
+use crate::{
+    describe::{Describe, Described},
+    fault::Fault,
+    health::{self, Health},
+    reply::Reply,
+    server_state::ServerState,
+};
 
 /// `GET /health` (HB-5).
-pub(super) async fn health(State(site): State<Arc<ServerState>>) -> Response<Body> {
-    let (status, body) = health::examine(&site).await;
-    answer(status, &identified(body, &site))
+pub(super) async fn health(State(site): State<Arc<ServerState>>) -> Reply<Health> {
+    let (status, health) = health::examine(&site).await;
+    Reply::of(&health).with_status(status)
+}
+
+#[derive(Serialize)]
+pub(super) struct StatusAnswer {
+    #[serde(flatten)]
+    health: Health,
+    #[serde(flatten)]
+    load: Load,
+}
+
+/// What status says besides health.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Load {
+    uptime_s: u64,
+    sessions: usize,
+}
+
+impl JsonSchema for StatusAnswer {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StatusAnswer".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let parts = [generator.subschema_for::<Health>(), generator.subschema_for::<Load>()];
+        json_schema!({"allOf": parts})
+    }
 }
 
 /// `GET /status` (HB-6).
-pub(super) async fn status(State(site): State<Arc<ServerState>>) -> SessionsResponse {
+pub(super) async fn status(State(site): State<Arc<ServerState>>) -> SessionsReply<StatusAnswer> {
     let sessions = ask(&site, |app| app.sessions().count()).await?;
-    let (status, body) = health::examine(&site).await;
-    let mut body = identified(body, &site);
-    body["uptime_s"] = json!(site.started.elapsed().as_secs());
-    body["sessions"] = json!(sessions);
-    Ok(answer(status, &body))
+    let (status, health) = health::examine(&site).await;
+    let load = Load { uptime_s: site.started.elapsed().as_secs(), sessions };
+    Ok(Reply::of(&StatusAnswer { health, load }).with_status(status))
 }
 
-fn identified(mut body: Value, site: &ServerState) -> Value {
-    body["protocol_version"] = json!(PROTOCOL_VERSION);
-    body["engine_version"] = json!(env!("CARGO_PKG_VERSION"));
-    body["started_at"] = json!(site.started_at.rfc3339());
-    body["started_at_unix"] = json!(site.started_at.0 / 1_000);
-    body["pid"] = json!(std::process::id());
-    body
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct ModelsAnswer {
+    models: Vec<Model>,
+    default_model: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Model {
+    id: String,
+    provider: String,
+    name: String,
 }
 
 /// `GET /models`: sessions that nobody drives have none.
-pub(super) async fn models() -> Response<Body> {
-    answer(StatusCode::OK, &json!({"models": [], "default_model": null}))
+pub(super) async fn models() -> Reply<ModelsAnswer> {
+    Reply::of(&ModelsAnswer { models: Vec::new(), default_model: None })
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct ProviderKeys {
+    attached: Vec<String>,
 }
 
 /// `GET /provider-auth/status`.
-pub(super) async fn provider_status() -> Response<Body> {
-    answer(StatusCode::OK, &json!({"attached": []}))
+pub(super) async fn provider_status() -> Reply<ProviderKeys> {
+    Reply::of(&ProviderKeys { attached: Vec::new() })
 }
 
-/// `POST /provider-auth/attach` and `detach`: the body is not looked at (HB-6, PF-40).
-pub(super) async fn provider_refused() -> Response<Body> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct KeyRefused {
+    #[schemars(schema_with = "never")]
+    ok: bool,
+    detail: &'static str,
+}
+
+fn never(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"const": false})
+}
+
+/// A body that is not looked at.
+pub(super) struct IgnoredBody;
+
+impl<S: Sync> FromRequestParts<S> for IgnoredBody {
+    type Rejection = Fault;
+
+    async fn from_request_parts(_head: &mut Parts, _state: &S) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+}
+
+impl Describe for IgnoredBody {
+    fn describe(route: &mut Described<'_>) {
+        route.body = Some(route.schemas.asked::<AnyObject>());
+    }
+}
+
+/// `POST /provider-auth/attach` and `detach` (HB-6, PF-40).
+pub(super) async fn provider_refused(_body: IgnoredBody) -> Reply<KeyRefused> {
     let detail = "keys stay with the agent programs: sign in there, Muster takes none";
-    answer(StatusCode::OK, &json!({"ok": false, "detail": detail}))
+    Reply::of(&KeyRefused { ok: false, detail })
 }

@@ -2,80 +2,115 @@
 
 use std::sync::Arc;
 
-use axum::{
-    body::Bytes,
-    extract::State,
-    http::{HeaderMap, StatusCode, Uri},
-};
+use axum::extract::State;
 use muster_core::{
+    AnyObject,
     ctree::NodeId,
     session::{
-        SessionCommand,
+        SessionCommand, SessionId,
         command::{PermissionAnswer, SessionControl, SessionDecision, SessionInput, SessionOrder},
     },
 };
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
     fault::SessionHttpFault,
-    request::{SessionPathId, SessionsResponse, ask, json as answer, key, parse},
+    request::{SessionsReply, ask},
 };
-use crate::server_state::ServerState;
+use crate::{
+    reply::Reply,
+    request::{Asked, Ids},
+    server_state::ServerState,
+};
 
 /// The commands, by the names that `unknown_command` lists.
-pub(crate) const COMMANDS: [&str; 6] =
+const COMMANDS: [&str; 6] =
     ["stop", "interrupt", "set_model", "set_mode", "permission_decision", "ctree_pin"];
 
-#[derive(Deserialize)]
-struct InputRequest {
+#[derive(Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct InputRequest {
+    #[schemars(required)]
     content: Option<String>,
+}
+
+/// What everything that was accepted says of itself.
+pub(super) fn accepted(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"const": ACCEPTED})
+}
+
+pub(super) const ACCEPTED: &str = "accepted";
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct InputAnswer {
+    #[schemars(schema_with = "accepted")]
+    status: &'static str,
+    seq: u64,
+    turn_id: Option<String>,
+    queued: bool,
 }
 
 /// Says something to a session.
 pub(super) async fn input(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> SessionsResponse {
-    let request: InputRequest = parse(&body)?;
+    Ids(id): Ids<SessionId>,
+    asked: Asked<InputRequest>,
+) -> SessionsReply<InputAnswer, 202> {
     let missing = || SessionHttpFault::invalid("content", "a text is needed");
-    let text = request.content.ok_or_else(missing)?;
-    let key = key(&headers, uri.path(), &body)?;
-    let input = SessionInput { text, source: None, key };
+    let text = asked.body.content.ok_or_else(missing)?;
+    let input = SessionInput { text, source: None, key: asked.once };
     let said = ask(&site, move |app| app.sessions().say(&id, input)).await?;
-    let body = json!({
-        "status": "accepted", "seq": said.seq, "turn_id": said.turn_id, "queued": said.queued,
-    });
-    Ok(answer(StatusCode::ACCEPTED, &body))
+    Ok(Reply::of(&InputAnswer {
+        status: ACCEPTED,
+        seq: said.seq,
+        turn_id: said.turn_id,
+        queued: said.queued,
+    }))
 }
 
-#[derive(Deserialize)]
-struct CommandRequest {
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SessionCommand")]
+pub(super) struct CommandRequest {
+    /// respond_permission and permission_response mean permission_decision.
+    #[schemars(required, extend("enum" = COMMANDS))]
     command: Option<String>,
+    /// set_model {model}; set_mode {mode}; permission_decision {request_id, decision, note?, rule?,
+    /// scope?}; ctree_pin {node_id, pinned}; the others take none.
+    #[schemars(extend("type" = ["object", "null"], "additionalProperties" = true))]
     payload: Option<Value>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct CommandAnswer {
+    #[schemars(schema_with = "accepted")]
+    status: &'static str,
+    #[schemars(with = "Option<AnyObject>")]
+    detail: CommandDetail,
+}
+
+#[derive(Serialize)]
+struct CommandDetail {
+    seq: u64,
 }
 
 /// Gives a session an order.
 pub(super) async fn command(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> SessionsResponse {
-    let request: CommandRequest = parse(&body)?;
+    Ids(id): Ids<SessionId>,
+    asked: Asked<CommandRequest>,
+) -> SessionsReply<CommandAnswer, 202> {
+    let CommandRequest { command, payload } = asked.body;
     let missing = || SessionHttpFault::invalid("command", "the name of a command is needed");
-    let name = request.command.filter(|name| !name.trim().is_empty()).ok_or_else(missing)?;
-    let payload = request.payload.unwrap_or_else(|| json!({}));
-    let order = order(name.trim(), &payload)?;
-    let key = key(&headers, uri.path(), &body)?;
-    let command = SessionCommand::Control(SessionControl { order, by: None, key });
+    let name = command.filter(|name| !name.trim().is_empty()).ok_or_else(missing)?;
+    let order = order(name.trim(), &payload.unwrap_or_else(|| json!({})))?;
+    let command = SessionCommand::Control(SessionControl { order, by: None, key: asked.once });
     let done = ask(&site, move |app| app.sessions().perform(&id, command)).await?;
-    let detail = json!({"seq": done.receipt.seq});
-    Ok(answer(StatusCode::ACCEPTED, &json!({"status": "accepted", "detail": detail})))
+    let detail = CommandDetail { seq: done.receipt.seq };
+    Ok(Reply::of(&CommandAnswer { status: ACCEPTED, detail }))
 }
 
 fn order(name: &str, payload: &Value) -> Result<SessionOrder, SessionHttpFault> {

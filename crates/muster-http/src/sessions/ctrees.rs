@@ -2,22 +2,33 @@
 
 use std::{fmt, sync::Arc};
 
-use axum::{extract::State, http::StatusCode};
-use muster_api::{App, DroppedRequest, Told, TreeRequest, TreeStage};
+use axum::extract::State;
+use muster_api::{App, DroppedRequest, Json, Told, TreeRequest, TreeStage};
 use muster_core::{
-    ctree::{NodeId, tree::Compiled},
-    session::SessionId,
+    ctree::{
+        Collapse, Compiler, Digest, NodeId,
+        tree::{Compiled, NodeView},
+    },
+    session::{SessionId, view::Ctrees},
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
     fault::SessionHttpFault,
-    request::{SessionPathId, SessionsQuery, SessionsResponse, ask, json as answer},
+    request::{SessionsReply, ask, tell},
+    sessions::UNKNOWN_CURSOR,
 };
-use crate::server_state::ServerState;
+use crate::{
+    fault::Fault,
+    reply::Reply,
+    request::{GivenParameter, Ids, ParameterValue, Params, WholeNumber, parameters},
+    server_state::ServerState,
+};
 
 /// Nodes of a page when no number is given, and at most.
-const NODES_DEFAULT: usize = 1_000;
+const NODES_DEFAULT: u32 = 1_000;
 const NODES_MAX: u64 = 10_000;
 /// Up to here a budget is of the text alone: what stands around the text would need most of it.
 const TEXT_CHARS_MIN: u64 = 1_000;
@@ -25,67 +36,158 @@ const TEXT_CHARS_MIN: u64 = 1_000;
 /// All five sections, right at this moment.
 pub(super) async fn summary(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-) -> SessionsResponse {
-    let ctrees = ask(&site, move |app| app.sessions().ctrees(&id)).await?;
-    Ok(answer(StatusCode::OK, &ctrees))
+    Ids(id): Ids<SessionId>,
+) -> SessionsReply<Ctrees> {
+    tell(&site, move |app| app.sessions().ctrees(&id)).await
+}
+
+/// A stage under any of its names.
+#[derive(Clone, Copy)]
+struct StageName(TreeStage);
+
+impl ParameterValue for StageName {
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        match text {
+            "raw" | "RAW" | "SPEC" | "HEADER" => Ok(Self(TreeStage::Raw)),
+            "collapsed" | "FROZEN" => Ok(Self(TreeStage::Collapsed)),
+            _ => Err(given.must_be("raw or collapsed")),
+        }
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "enum": ["raw", "collapsed"]})
+    }
+}
+
+impl StageName {
+    fn word(self) -> &'static str {
+        match self.0 {
+            TreeStage::Raw => "raw",
+            TreeStage::Collapsed => "collapsed",
+        }
+    }
+}
+
+parameters! {
+    pub(super) struct TreeQuery {
+        /// RAW, SPEC, HEADER and FROZEN are known.
+        "stage" stage: Option<StageName>,
+        /// With the first 200 characters of each text.
+        "include_previews" previews: bool,
+        /// With each text.
+        "include_bodies" bodies: bool,
+        /// Nodes.
+        "limit" limit: Option<WholeNumber<1, NODES_MAX>>,
+        /// `next_cursor` of the page before.
+        "cursor" cursor: Option<String>,
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TreePage")]
+pub(super) struct TreeAnswer {
+    session_id: SessionId,
+    seq: u64,
+    #[schemars(schema_with = "live")]
+    source: &'static str,
+    #[schemars(extend("enum" = ["raw", "collapsed"]))]
+    stage: &'static str,
+    root_id: NodeId,
+    nodes: Vec<NodeView>,
+    selection: TreeSelection,
+    hashes: TreeHashes,
+    next_cursor: Option<NodeId>,
+}
+
+fn live(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"const": "live"})
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct TreeSelection {
+    active_node_id: Option<NodeId>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct TreeHashes {
+    #[schemars(with = "String")]
+    node_hash: Digest,
+    #[serde(flatten)]
+    stages: Compiler,
 }
 
 /// The nodes, parents first, page by page.
 pub(super) async fn tree(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let (stage, word) = stage(&parameters)?;
-    let unknown = || SessionHttpFault::invalid("cursor", "it is not one that an earlier page gave");
-    let limit = parameters.number("limit", 1, NODES_MAX)?;
+    Ids(id): Ids<SessionId>,
+    Params(query): Params<TreeQuery>,
+) -> SessionsReply<TreeAnswer> {
+    let stage = query.stage.unwrap_or(StageName(TreeStage::Raw));
     let request = TreeRequest {
-        stage,
-        behind: parameters.text("cursor").map(NodeId::given),
-        limit: limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(NODES_DEFAULT),
-        previews: parameters.flag("include_previews")?,
-        bodies: parameters.flag("include_bodies")?,
+        stage: stage.0,
+        behind: query.cursor.as_deref().map(NodeId::given),
+        limit: query.limit.map_or(NODES_DEFAULT, WholeNumber::rows) as usize,
+        previews: query.previews,
+        bodies: query.bodies,
     };
     let session = id.clone();
     let page = ask(&site, move |app| app.sessions().nodes(&session, &request)).await?;
-    let page = page.ok_or_else(unknown)?;
-    let compiler = &page.compiled.compiler;
-    let body = json!({
-        "session_id": id, "seq": page.seq, "source": "live", "stage": word,
-        "root_id": page.root, "nodes": page.nodes,
-        "selection": {"active_node_id": page.last},
-        "hashes": {
-            "node_hash": compiler.z1, "z1": compiler.z1, "z2": compiler.z2, "z3": compiler.z3,
-        },
-        "next_cursor": page.next,
-    });
-    Ok(answer(StatusCode::OK, &body))
+    let page = page.ok_or_else(unknown_cursor)?;
+    let stages = page.compiled.compiler;
+    Ok(Reply::of(&TreeAnswer {
+        session_id: id,
+        seq: page.seq,
+        source: "live",
+        stage: stage.word(),
+        root_id: page.root,
+        nodes: page.nodes,
+        selection: TreeSelection { active_node_id: page.last },
+        hashes: TreeHashes { node_hash: stages.z1, stages },
+        next_cursor: page.next,
+    }))
 }
 
-fn stage(parameters: &SessionsQuery) -> Result<(TreeStage, &'static str), SessionHttpFault> {
-    match parameters.text("stage") {
-        None | Some("raw" | "RAW" | "SPEC" | "HEADER") => Ok((TreeStage::Raw, "raw")),
-        Some("collapsed" | "FROZEN") => Ok((TreeStage::Collapsed, "collapsed")),
-        Some(_) => Err(SessionHttpFault::invalid("stage", "raw or collapsed is needed")),
+fn unknown_cursor() -> SessionHttpFault {
+    SessionHttpFault::invalid("cursor", UNKNOWN_CURSOR)
+}
+
+parameters! {
+    pub(super) struct TextQuery {
+        /// Budget; without it the session's own.
+        "max_chars" max_chars: Option<WholeNumber<1, { u64::MAX }>>,
     }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TreeText")]
+pub(super) struct TextAnswer {
+    session_id: SessionId,
+    seq: u64,
+    max_chars: u64,
+    used_chars: u64,
+    truncated: bool,
+    text: String,
+    compiler: Compiler,
+    collapse: Collapse,
+    dropped_cursor: Option<String>,
 }
 
 /// The tree as text.
 pub(super) async fn compiled(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let max_chars = parameters.number("max_chars", 1, u64::MAX)?;
-    let body = ask(&site, move |app| match max_chars {
-        Some(max_chars) => within(app, &id, max_chars),
+    Ids(id): Ids<SessionId>,
+    Params(query): Params<TextQuery>,
+) -> SessionsReply<TextAnswer> {
+    tell(&site, move |app| match query.max_chars {
+        Some(max_chars) => within(app, &id, max_chars.0),
         None => {
             let (compiled, seq) = app.sessions().compiled(&id, None)?;
-            Ok(text_of(&id, seq, &compiled, None))
+            Ok(text_of(&id, seq, compiled, None))
         }
-    });
-    Ok(answer(StatusCode::OK, &body.await?))
+    })
+    .await
 }
 
 /// An answer with a text of at most so many characters, and its own length.
@@ -93,16 +195,16 @@ struct Attempt {
     text_chars: u64,
     length: u64,
     dropped: u64,
-    body: Value,
+    body: TextAnswer,
 }
 
 /// The largest text whose whole answer keeps to a budget.
-fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<Value> {
+fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<TextAnswer> {
     let attempt = |text_chars: u64| -> Told<Attempt> {
         let (compiled, seq) = app.sessions().compiled(id, Some(text_chars))?;
         let dropped = compiled.collapse.dropped;
-        let body = text_of(id, seq, &compiled, Some(max_chars));
-        let length = body.to_string().chars().count() as u64;
+        let body = text_of(id, seq, compiled, Some(max_chars));
+        let length = Json::of(&body).text().chars().count() as u64;
         Ok(Attempt { text_chars, length, dropped, body })
     };
     let mut above = attempt(max_chars)?;
@@ -126,15 +228,20 @@ fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<Value> {
     Ok(best.body)
 }
 
-fn text_of(id: &SessionId, seq: u64, compiled: &Compiled, max_chars: Option<u64>) -> Value {
+fn text_of(id: &SessionId, seq: u64, compiled: Compiled, max_chars: Option<u64>) -> TextAnswer {
     let dropped = DroppedCursor { text_chars: compiled.max_chars, behind: None };
     let has_dropped = compiled.collapse.dropped > 0;
-    json!({
-        "session_id": id, "seq": seq, "max_chars": max_chars.unwrap_or(compiled.max_chars),
-        "used_chars": compiled.used_chars, "truncated": compiled.truncated,
-        "text": compiled.text, "compiler": compiled.compiler, "collapse": compiled.collapse,
-        "dropped_cursor": has_dropped.then(|| dropped.to_string()),
-    })
+    TextAnswer {
+        session_id: id.clone(),
+        seq,
+        max_chars: max_chars.unwrap_or(compiled.max_chars),
+        used_chars: compiled.used_chars,
+        truncated: compiled.truncated,
+        text: compiled.text,
+        compiler: compiled.compiler,
+        collapse: compiled.collapse,
+        dropped_cursor: has_dropped.then(|| dropped.to_string()),
+    }
 }
 
 /// Where a list of dropped nodes goes on: which text left them out, and behind which node.
@@ -158,33 +265,62 @@ impl fmt::Display for DroppedCursor {
     }
 }
 
+impl ParameterValue for DroppedCursor {
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        Self::parse(text).ok_or_else(|| given.refused(UNKNOWN_CURSOR))
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
+}
+
+parameters! {
+    pub(super) struct DroppedQuery {
+        /// Budget; without it the session's own.
+        "max_chars" max_chars: Option<WholeNumber<1, { u64::MAX }>>,
+        /// Nodes.
+        "limit" limit: Option<WholeNumber<1, NODES_MAX>>,
+        /// `dropped_cursor`, or `next_cursor` of a page.
+        "cursor" cursor: Option<DroppedCursor>,
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TreeDropped")]
+pub(super) struct DroppedAnswer {
+    session_id: SessionId,
+    seq: u64,
+    max_chars: u64,
+    dropped: usize,
+    node_ids: Vec<NodeId>,
+    next_cursor: Option<String>,
+}
+
 /// The nodes that a text leaves out, page by page: a long session drops far more of them than its
 /// text has characters.
 pub(super) async fn dropped(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let unknown = || SessionHttpFault::invalid("cursor", "it is not one that an earlier page gave");
-    let limit = parameters.number("limit", 1, NODES_MAX)?;
-    let max_chars = parameters.number("max_chars", 1, u64::MAX)?;
-    let cursor =
-        parameters.text("cursor").map(|text| DroppedCursor::parse(text).ok_or_else(unknown));
-    let (max_chars, behind) = match cursor.transpose()? {
+    Ids(id): Ids<SessionId>,
+    Params(query): Params<DroppedQuery>,
+) -> SessionsReply<DroppedAnswer> {
+    let (max_chars, behind) = match query.cursor {
         Some(cursor) => (Some(cursor.text_chars), cursor.behind),
-        None => (max_chars, None),
+        None => (query.max_chars.map(|chars| chars.0), None),
     };
-    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(NODES_DEFAULT);
+    let limit = query.limit.map_or(NODES_DEFAULT, WholeNumber::rows) as usize;
     let request = DroppedRequest { max_chars, behind, limit };
     let session = id.clone();
     let page = ask(&site, move |app| app.sessions().dropped(&session, &request)).await?;
-    let page = page.ok_or_else(unknown)?;
+    let page = page.ok_or_else(unknown_cursor)?;
     let next =
         page.next.map(|node| DroppedCursor { text_chars: page.max_chars, behind: Some(node) });
-    let body = json!({
-        "session_id": id, "seq": page.seq, "max_chars": page.max_chars,
-        "dropped": page.dropped, "node_ids": page.nodes,
-        "next_cursor": next.map(|cursor| cursor.to_string()),
-    });
-    Ok(answer(StatusCode::OK, &body))
+    Ok(Reply::of(&DroppedAnswer {
+        session_id: id,
+        seq: page.seq,
+        max_chars: page.max_chars,
+        dropped: page.dropped,
+        node_ids: page.nodes,
+        next_cursor: next.map(|cursor| cursor.to_string()),
+    }))
 }

@@ -2,72 +2,93 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    body::{Body, Bytes},
-    extract::State,
-    http::{HeaderMap, Response, StatusCode, Uri},
-};
+use axum::extract::State;
 use muster_api::SessionFault;
 use muster_core::{
     Timestamp,
     session::{
         SessionCommand, SessionId, SessionRejection,
         command::{HostClaim, Unclaim},
-        limits::LEASE_MS_DEFAULT,
+        limits::{LEASE_MS_DEFAULT, LEASE_MS_MAX, LEASE_MS_MIN},
     },
 };
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     fault::SessionHttpFault,
-    request::{SessionPathId, SessionsQuery, SessionsResponse, ask, json as answer, key, parse},
+    request::{SessionsReply, ask},
 };
-use crate::server_state::ServerState;
+use crate::{
+    fault::Fault,
+    reply::{NoContent, Reply},
+    request::{Asked, Ids, Params, parameters},
+    server_state::ServerState,
+};
 
-#[derive(Deserialize)]
-struct ClaimRequest {
+#[derive(Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct ClaimRequest {
+    #[schemars(required)]
     host: Option<String>,
+    #[schemars(extend(
+        "minimum" = LEASE_MS_MIN / 1_000,
+        "maximum" = LEASE_MS_MAX / 1_000,
+        "default" = LEASE_MS_DEFAULT / 1_000
+    ))]
     lease_seconds: Option<u32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct ClaimAnswer {
+    session_id: SessionId,
+    host: String,
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: String,
+    seq: u64,
 }
 
 /// Claims a session, or renews the claim.
 pub(super) async fn claim(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> SessionsResponse {
-    let request: ClaimRequest = parse(&body)?;
+    Ids(id): Ids<SessionId>,
+    asked: Asked<ClaimRequest>,
+) -> SessionsReply<ClaimAnswer> {
     let missing = || SessionHttpFault::invalid("host", "the name of the host is needed");
-    let host = request.host.ok_or_else(missing)?;
-    let lease_ms = request.lease_seconds.map_or(LEASE_MS_DEFAULT, |s| i64::from(s) * 1_000);
-    let claim = HostClaim { host: host.clone(), lease_ms, key: key(&headers, uri.path(), &body)? };
+    let host = asked.body.host.ok_or_else(missing)?;
+    let lease_ms = asked.body.lease_seconds.map_or(LEASE_MS_DEFAULT, |s| i64::from(s) * 1_000);
+    let claim = HostClaim { host: host.clone(), lease_ms, key: asked.once };
     let session = id.clone();
     let claimed =
         ask(&site, move |app| app.sessions().perform(&session, SessionCommand::Claim(claim)));
     let receipt = claimed.await?.receipt;
     let expires_at = Timestamp(receipt.at.0.saturating_add(lease_ms));
     expire_later(&site, id.clone(), expires_at);
-    let body = json!({
-        "session_id": id, "host": host, "expires_at": expires_at.rfc3339(), "seq": receipt.seq,
-    });
-    Ok(answer(StatusCode::OK, &body))
+    Ok(Reply::of(&ClaimAnswer {
+        session_id: id,
+        host,
+        expires_at: expires_at.rfc3339(),
+        seq: receipt.seq,
+    }))
 }
 
-/// Releases a session; `host` makes sure that it is the claim of this host.
+parameters! {
+    pub(super) struct ReleaseQuery {
+        /// Only if this host has claimed it; else 409.
+        "host" host: Option<String>,
+    }
+}
+
+/// Releases a session.
 pub(super) async fn release(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let host = parameters.text("host").map(str::to_owned);
-    let release = SessionCommand::Unclaim(Unclaim::Released { host });
+    Ids(id): Ids<SessionId>,
+    Params(query): Params<ReleaseQuery>,
+) -> Result<NoContent, Fault> {
+    let release = SessionCommand::Unclaim(Unclaim::Released { host: query.host });
     ask(&site, move |app| app.sessions().perform(&id, release)).await?;
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    Ok(response)
+    Ok(NoContent)
 }
 
 /// Lets the leases expire that an earlier server has given.

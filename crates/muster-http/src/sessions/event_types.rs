@@ -9,8 +9,12 @@ use axum::body::Bytes;
 use muster_api::Batch;
 use muster_core::{session::limits::TYPE_CHARS_MAX, text};
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::{fault::SessionHttpFault, request::SessionsQuery};
+use crate::{
+    fault::Fault,
+    request::{GivenParameter, Parameter, ParameterValue as _},
+};
 
 /// The types that are wanted; without any, all are.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,23 +27,28 @@ struct Typed<'a> {
     kind: Cow<'a, str>,
 }
 
-impl TypeFilter {
-    /// Reads `types`, names with commas between them. A name that no event has yet is fine, because
-    /// outside programs choose their own.
-    pub(super) fn of(parameters: &SessionsQuery) -> Result<Self, SessionHttpFault> {
-        let Some(given) = parameters.text("types") else { return Ok(Self::default()) };
-        let names = given.split(',').map(text::trim);
+impl Parameter for TypeFilter {
+    /// Names with commas between them. A name that no event has yet is fine, because outside
+    /// programs choose their own.
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        let Some(types) = given.text() else { return Ok(Self::default()) };
+        let names = types.split(',').map(text::trim);
         let is_bad = |name: &&str| name.is_empty() || text::chars(name) > TYPE_CHARS_MAX;
         if names.clone().any(|name| is_bad(&name)) {
-            let detail = format!(
+            return Err(given.refused(format!(
                 "types of events with commas between them are needed, \
                  each with 1 to {TYPE_CHARS_MAX} characters"
-            );
-            return Err(SessionHttpFault::invalid("types", detail));
+            )));
         }
         Ok(Self(names.map(str::to_owned).collect()))
     }
 
+    fn schema() -> Value {
+        String::schema()
+    }
+}
+
+impl TypeFilter {
     /// The wanted events, one after the other. Without a filter, nothing is copied or looked at.
     pub(super) fn pass(&self, batches: &[Batch]) -> Bytes {
         match batches {

@@ -17,41 +17,147 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    extract::State,
-    http::{HeaderMap, HeaderValue, Response, header},
+    extract::{FromRequestParts, State},
+    http::{HeaderValue, Response, header, request::Parts},
+    response::IntoResponse,
 };
 use hyper::body::Frame;
 use muster_api::{ConnectionMessages, Follower, News};
-use muster_core::session::{
-    SessionId,
-    stream::{StreamOpening, StreamRequest},
+use muster_core::{
+    AnyObject,
+    session::{
+        SessionId,
+        stream::{StreamOpening, StreamRequest},
+    },
 };
+use schemars::JsonSchema;
+use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc, watch},
     time::{Instant, sleep_until},
 };
 
-use super::{
-    event_types::TypeFilter,
-    fault::SessionHttpFault,
-    request::{SessionPathId, SessionsQuery, SessionsResponse, ask},
+use super::{event_types::TypeFilter, fault::SessionHttpFault, request::ask};
+use crate::{
+    describe::{Describe, Described},
+    fault::Fault,
+    limits::KEEP_ALIVE_AFTER,
+    request::{GivenParameter, Ids, Parameter, Params, WholeNumber, parameters},
+    server_state::ServerState,
 };
-use crate::{limits::KEEP_ALIVE_AFTER, server_state::ServerState};
+
+/// Whether a stream begins with what happened so far.
+#[derive(Clone, Copy)]
+struct Replay(bool);
+
+impl Parameter for Replay {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        bool::read(given).map(Self)
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string", "enum": ["true", "1", "false", "0"]})
+    }
+}
+
+parameters! {
+    pub(super) struct FollowQuery {
+        /// Begin with what happened so far.
+        "replay" replay: Replay,
+        /// Replay so many events at most.
+        "limit" limit: Option<WholeNumber<1, { u64::MAX }>>,
+        /// Resume behind this seq or event id.
+        "from_id" from_id: Option<String>,
+        /// Only stored events of these types, with commas between them. Messages without `id:` come
+        /// all the same: `stream.hello`, `stream.gap` and the snapshots of todo lists.
+        "types" types: TypeFilter,
+    }
+}
+
+/// The header in which browsers say where to resume; it wins over the query.
+pub(super) struct LastEventId(Option<String>);
+
+impl<S: Sync> FromRequestParts<S> for LastEventId {
+    type Rejection = Fault;
+
+    async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
+        let header = head.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+        Ok(Self(header.filter(|point| !point.trim().is_empty()).map(str::to_owned)))
+    }
+}
+
+impl Describe for LastEventId {
+    fn describe(route: &mut Described<'_>) {
+        route.query.push(json!({
+            "name": "Last-Event-ID", "in": "header", "schema": {"type": "string"},
+            "description": "The last seq or event id handled; wins over the query.",
+        }));
+    }
+}
+
+/// Events of a session as they are sent, in the form of server-sent events.
+pub(super) struct EventStream(Response<Body>);
+
+impl IntoResponse for EventStream {
+    fn into_response(self) -> Response<Body> {
+        self.0
+    }
+}
+
+impl Describe for EventStream {
+    fn describe(route: &mut Described<'_>) {
+        let event = route.schemas.answered::<SentEvent>();
+        let data = json!({
+            "type": "string", "contentMediaType": "application/json", "contentSchema": event,
+        });
+        let item = json!({
+            "type": "object",
+            "properties": {"data": data, "id": {"type": "string"}},
+            "required": ["data"],
+        });
+        let content = json!({"schema": {"type": "string"}, "itemSchema": item});
+        route.answer = Some((200, json!({"text/event-stream": content})));
+    }
+}
+
+/// One event. `payload` repeats `data`. Without `seq` it belongs to this connection only: the
+/// greeting `stream.hello`, a todo list as it is now, or `stream.gap`.
+#[derive(JsonSchema)]
+#[schemars(rename = "SessionEvent")]
+#[expect(dead_code, reason = "events are stored as text; this only describes them")]
+struct SentEvent {
+    id: String,
+    timestamp_ms: u64,
+    timestamp: u64,
+    r#type: String,
+    session_id: String,
+    protocol_version: String,
+    data: AnyObject,
+    payload: AnyObject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u64>,
+}
 
 /// Follows a session.
 pub(super) async fn follow(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    headers: HeaderMap,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let types = TypeFilter::of(&parameters)?;
-    let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let header = header.filter(|point| !point.trim().is_empty());
+    Ids(id): Ids<SessionId>,
+    Params(query): Params<FollowQuery>,
+    LastEventId(last): LastEventId,
+) -> Result<EventStream, Fault> {
+    let FollowQuery { replay, limit, from_id, types } = query;
     let request = StreamRequest {
-        resume: header.or_else(|| parameters.text("from_id")),
-        replay: parameters.flag("replay")?,
-        limit: parameters.number("limit", 1, u64::MAX)?,
+        resume: last.as_deref().or(from_id.as_deref()),
+        replay: replay.0,
+        limit: limit.map(|limit| limit.0),
     };
     let named = id.clone();
     let state = ask(&site, move |app| app.sessions().snapshots(&named)).await?;
@@ -76,7 +182,7 @@ pub(super) async fn follow(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(response)
+    Ok(EventStream(response))
 }
 
 /// A stream-only event: without an `id:` line it never becomes a resume point (EN-11).

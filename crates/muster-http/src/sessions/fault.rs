@@ -42,12 +42,12 @@ impl SessionHttpFault {
     }
 
     /// A field or parameter is missing or has a bad value.
-    pub(super) fn invalid(path: &str, detail: impl Into<Value>) -> Self {
+    pub(crate) fn invalid(path: &str, detail: impl Into<Value>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail).at(path)
     }
 
     /// Nothing is there.
-    pub(super) fn not_found(detail: impl Into<Value>) -> Self {
+    pub(crate) fn not_found(detail: impl Into<Value>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", detail)
     }
 

@@ -2,50 +2,79 @@
 
 use std::sync::Arc;
 
-use axum::{
-    body::Bytes,
-    extract::State,
-    http::{HeaderMap, StatusCode, Uri},
-};
+use axum::extract::State;
 use muster_api::CallKey;
-use muster_core::session::{
-    SessionCommand,
-    command::{Author, Record},
-    limits::ID_CHARS_MAX,
+use muster_core::{
+    AnyObject,
+    session::{
+        SessionCommand, SessionId,
+        command::{Author, Record},
+        limits::ID_CHARS_MAX,
+    },
 };
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{
+    commands::{ACCEPTED, accepted},
     fault::SessionHttpFault,
-    request::{SessionPathId, SessionsResponse, ask, digest, json as answer, key, parse},
+    request::{SessionsReply, ask},
 };
-use crate::server_state::ServerState;
+use crate::{
+    once::digest,
+    reply::Reply,
+    request::{Asked, Ids},
+    server_state::ServerState,
+};
 
 /// The type of event whose fields are checked.
 const TOOL_CALL: &str = "tool_call";
 
-#[derive(Deserialize)]
-struct EventRequest {
-    id: Option<String>,
+#[derive(Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct EventRequest {
     #[serde(rename = "type")]
+    #[schemars(required)]
     kind: Option<String>,
+    id: Option<String>,
+    #[schemars(with = "Option<AnyObject>")]
     data: Option<Value>,
+    #[schemars(with = "Option<AnyObject>")]
     payload: Option<Value>,
     run_id: Option<String>,
     turn_id: Option<String>,
     thread_id: Option<String>,
 }
 
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct EventAnswer {
+    #[schemars(schema_with = "accepted")]
+    status: &'static str,
+    seq: u64,
+    id: String,
+    todo: Option<TodoUpdate>,
+    /// Whether the todo update of the event changed the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    applied: Option<bool>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct TodoUpdate {
+    scope_key: String,
+    revision: i64,
+}
+
 /// Records an event.
 pub(super) async fn record(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> SessionsResponse {
-    let request: EventRequest = parse(&body)?;
+    Ids(id): Ids<SessionId>,
+    asked: Asked<EventRequest>,
+) -> SessionsReply<EventAnswer, 202> {
+    let request = asked.body;
     let missing = || SessionHttpFault::invalid("type", "the type of the event is needed");
     let kind = request.kind.filter(|kind| !kind.trim().is_empty()).ok_or_else(missing)?;
     let given = match request.id {
@@ -53,7 +82,7 @@ pub(super) async fn record(
             let detail = format!("1 to {ID_CHARS_MAX} characters are needed");
             return Err(SessionHttpFault::invalid("id", detail).into());
         }
-        Some(id) => Some(CallKey { key: id, digest: digest("", &body) }),
+        Some(id) => Some(CallKey { key: id, digest: digest("", &asked.raw) }),
         None => None,
     };
     let data = body_of(request.data, request.payload)?;
@@ -68,19 +97,20 @@ pub(super) async fn record(
         turn_id: request.turn_id,
         thread_id: request.thread_id,
         given,
-        key: key(&headers, uri.path(), &body)?,
+        key: asked.once,
     }));
     let session = id.clone();
     let done = ask(&site, move |app| app.sessions().perform(&session, command)).await?;
     let receipt = done.receipt;
-    let mut body = json!({
-        "status": "accepted", "seq": receipt.seq, "id": id.event_id(receipt.seq), "todo": null,
-    });
-    if let Some(todo) = receipt.todo {
-        body["todo"] = json!({"scopeKey": todo.scope_key, "revision": todo.revision});
-        body["applied"] = todo.applied.into();
-    }
-    Ok(answer(StatusCode::ACCEPTED, &body))
+    Ok(Reply::of(&EventAnswer {
+        status: ACCEPTED,
+        seq: receipt.seq,
+        id: id.event_id(receipt.seq),
+        applied: receipt.todo.as_ref().map(|todo| todo.applied),
+        todo: receipt
+            .todo
+            .map(|todo| TodoUpdate { scope_key: todo.scope_key, revision: todo.revision }),
+    }))
 }
 
 /// A call without these fields cannot be shown, or joined with its result.

@@ -2,59 +2,80 @@
 
 use std::{path::Path, sync::Arc};
 
-use axum::{
-    body::{Body, Bytes},
-    extract::State,
-    http::{HeaderMap, Response, StatusCode, Uri},
+use axum::extract::State;
+use muster_api::{SessionCursor, SessionsRequest};
+use muster_core::{
+    AnyObject,
+    session::{
+        SessionCommand, SessionId, command::Create, entity::SessionStatus, view::SessionObject,
+    },
 };
-use muster_api::SessionsRequest;
-use muster_core::session::{SessionCommand, command::Create, entity::SessionStatus};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{
     fault::SessionHttpFault,
-    request::{SessionPathId, SessionsQuery, SessionsResponse, ask, json as answer, key, parse},
+    request::{SessionsReply, ask, tell},
 };
-use crate::server_state::ServerState;
+use crate::{
+    fault::Fault,
+    reply::{NoContent, Reply},
+    request::{
+        Asked, GivenParameter, Ids, Parameter, ParameterValue, Params, WholeNumber, parameters,
+        words,
+    },
+    server_state::ServerState,
+};
 
 /// Sessions of a page at most.
-pub(crate) const SESSIONS_MAX: u64 = 1_000;
+const SESSIONS_MAX: u64 = 1_000;
 /// How parameters that filter by metadata begin.
 const METADATA: &str = "metadata.";
 /// The header with the cursor of the next page.
-pub(crate) const NEXT_CURSOR: &str = "x-next-cursor";
+const NEXT_CURSOR: &str = "x-next-cursor";
+/// What is wrong with a cursor.
+pub(super) const UNKNOWN_CURSOR: &str = "it is not one that an earlier page gave";
 
-#[derive(Deserialize)]
-struct CreateRequest {
+#[derive(Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct NewSessionRequest {
     task: Option<String>,
     workspace: Option<String>,
     config_path: Option<String>,
-    overrides: Option<Value>,
-    metadata: Option<Map<String, Value>>,
-    max_steps: Option<u64>,
     permission_mode: Option<String>,
     title: Option<String>,
     model: Option<String>,
     mode: Option<String>,
+    /// Anything; it is kept as it is.
+    overrides: Option<Value>,
+    #[schemars(with = "Option<AnyObject>")]
+    metadata: Option<Map<String, Value>>,
+    max_steps: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionMade")]
+pub(super) struct CreateAnswer {
+    session_id: SessionId,
+    status: SessionStatus,
+    #[schemars(extend("format" = "date-time"))]
+    created_at: String,
+    logging_dir: Option<String>,
 }
 
 /// Makes a session.
 pub(super) async fn create(
     State(site): State<Arc<ServerState>>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> SessionsResponse {
-    let request: CreateRequest = parse(&body)?;
+    asked: Asked<NewSessionRequest>,
+) -> SessionsReply<CreateAnswer> {
+    let request = asked.body;
     if let Some(folder) = request.workspace.as_deref().filter(|folder| !folder.is_empty())
         && !Path::new(folder).is_dir()
     {
-        return Err(
-            SessionHttpFault::invalid("workspace", format!("there is no folder {folder}")).into()
-        );
+        let detail = format!("there is no folder {folder}");
+        return Err(SessionHttpFault::invalid("workspace", detail).into());
     }
-    let key = key(&headers, uri.path(), &body)?;
     let create = Create {
         title: request.title,
         task: request.task,
@@ -68,75 +89,103 @@ pub(super) async fn create(
         max_steps: request.max_steps,
         max_chars: site.app.ctree_max_chars(),
         driver: None,
-        key,
+        key: asked.once,
     };
     let made = ask(&site, move |app| app.sessions().create(create)).await?;
-    // Nothing drives a fresh session: even a first input has had its turn by now.
-    let body = json!({
-        "session_id": made.id,
-        "status": SessionStatus::Idle,
-        "created_at": made.created_at.rfc3339(),
-        "logging_dir": null,
-    });
-    Ok(answer(StatusCode::OK, &body))
+    Ok(Reply::of(&CreateAnswer {
+        session_id: made.id,
+        // Nothing drives a fresh session: even a first input has had its turn by now.
+        status: SessionStatus::Idle,
+        created_at: made.created_at.rfc3339(),
+        logging_dir: None,
+    }))
+}
+
+words! { SessionStatus: SessionStatus::ALL, SessionStatus::word; }
+
+impl ParameterValue for SessionCursor {
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|()| given.refused(UNKNOWN_CURSOR))
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
+}
+
+/// Values that metadata must have, by their keys.
+struct MetadataFilter(Vec<(String, String)>);
+
+impl Parameter for MetadataFilter {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        let mut wanted = Vec::new();
+        for (name, value) in given.query {
+            match name.strip_prefix(METADATA) {
+                None => {}
+                Some("") => {
+                    let detail = "a key is needed: metadata.key=value";
+                    return Err(SessionHttpFault::invalid(METADATA, detail).into());
+                }
+                Some(key) => wanted.push((key.to_owned(), value.clone())),
+            }
+        }
+        Ok(Self(wanted))
+    }
+
+    fn schema() -> Value {
+        String::schema()
+    }
+}
+
+parameters! {
+    pub(super) struct SessionsQuery {
+        /// So many sessions at most.
+        "limit" limit: Option<WholeNumber<1, SESSIONS_MAX>>,
+        /// `X-Next-Cursor` of the page before.
+        "cursor" cursor: Option<SessionCursor>,
+        /// Only sessions that are so.
+        "status" status: Option<SessionStatus>,
+        /// Only sessions of this folder.
+        "workspace" workspace: Option<String>,
+        /// Only sessions whose metadata have this value under `key`, which may be any key.
+        "metadata.key" metadata: MetadataFilter,
+    }
 }
 
 /// The sessions, newest first; all of them unless less is asked for.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let request = wanted(&parameters)?;
+    Params(query): Params<SessionsQuery>,
+) -> SessionsReply<Vec<SessionObject>> {
+    let request = SessionsRequest {
+        status: query.status,
+        workspace: query.workspace,
+        metadata: query.metadata.0,
+        behind: query.cursor,
+        limit: query.limit.map(WholeNumber::rows),
+    };
     let page = ask(&site, move |app| app.sessions().list(&request)).await?;
-    let mut response = answer(StatusCode::OK, &page.sessions);
+    let mut reply = Reply::of(&page.sessions);
     // The answer is an array, so what is not a session has no place in it.
     if let Some(next) = page.next.and_then(|next| next.to_string().parse().ok()) {
-        response.headers_mut().insert(NEXT_CURSOR, next);
+        reply.headers_mut().insert(NEXT_CURSOR, next);
     }
-    Ok(response)
-}
-
-fn wanted(parameters: &SessionsQuery) -> Result<SessionsRequest, SessionHttpFault> {
-    let unknown_cursor =
-        |_| SessionHttpFault::invalid("cursor", "it is not one that an earlier page gave");
-    let unknown_status = || {
-        let words = SessionStatus::ALL.map(SessionStatus::word).join(", ");
-        SessionHttpFault::invalid("status", format!("one of {words} is needed"))
-    };
-    let mut metadata = Vec::new();
-    for (key, value) in parameters.beginning(METADATA) {
-        if key.is_empty() {
-            return Err(SessionHttpFault::invalid(METADATA, "a key is needed: metadata.key=value"));
-        }
-        metadata.push((key.to_owned(), value.to_owned()));
-    }
-    let limit = parameters.number("limit", 1, SESSIONS_MAX)?;
-    let status = parameters.text("status").map(|word| SessionStatus::of_word(word.trim()));
-    Ok(SessionsRequest {
-        status: status.map(|status| status.ok_or_else(unknown_status)).transpose()?,
-        workspace: parameters.text("workspace").map(str::to_owned),
-        metadata,
-        behind: parameters.text("cursor").map(str::parse).transpose().map_err(unknown_cursor)?,
-        limit: limit.and_then(|limit| u32::try_from(limit).ok()),
-    })
+    Ok(reply)
 }
 
 /// One session.
 pub(super) async fn show(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-) -> SessionsResponse {
-    let session = ask(&site, move |app| app.sessions().show(&id)).await?;
-    Ok(answer(StatusCode::OK, &session))
+    Ids(id): Ids<SessionId>,
+) -> SessionsReply<SessionObject> {
+    tell(&site, move |app| app.sessions().show(&id)).await
 }
 
 /// Deletes a session.
 pub(super) async fn end(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-) -> SessionsResponse {
+    Ids(id): Ids<SessionId>,
+) -> Result<NoContent, Fault> {
     ask(&site, move |app| app.sessions().perform(&id, SessionCommand::End)).await?;
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    Ok(response)
+    Ok(NoContent)
 }

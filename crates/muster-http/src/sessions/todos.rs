@@ -2,42 +2,64 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::StatusCode};
+use axum::extract::State;
 use muster_core::{
-    session::{limits::HISTORY_ENTRIES_MAX, view::TodoHistoryPage},
+    session::{
+        SessionId,
+        limits::HISTORY_ENTRIES_MAX,
+        view::{SessionTodos, TodoHistory, TodoHistoryPage},
+    },
     todo::ScopeKey,
 };
 
-use super::request::{SessionPathId, SessionsQuery, SessionsResponse, ask, json as answer};
-use crate::server_state::ServerState;
+use super::request::{SessionsReply, tell};
+use crate::{
+    request::{Ids, Params, WholeNumber, parameters},
+    server_state::ServerState,
+};
 
 /// Entries of a history when no number is given.
 const ENTRIES_DEFAULT: u32 = 50;
 
+parameters! {
+    pub(super) struct TodosQuery {
+        /// Only this list.
+        "scope" scope: Option<String>,
+    }
+}
+
 /// The todo lists, or the one asked for.
 pub(super) async fn show(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let scope = parameters.text("scope").and_then(ScopeKey::of);
-    let todos = ask(&site, move |app| app.sessions().todos(&id, scope.as_ref())).await?;
-    Ok(answer(StatusCode::OK, &todos))
+    Ids(id): Ids<SessionId>,
+    Params(query): Params<TodosQuery>,
+) -> SessionsReply<SessionTodos> {
+    let scope = query.scope.as_deref().and_then(ScopeKey::of);
+    tell(&site, move |app| app.sessions().todos(&id, scope.as_ref())).await
+}
+
+parameters! {
+    pub(super) struct HistoryQuery {
+        /// Which list; `main` without it.
+        "scope" scope: Option<String>,
+        /// Entries.
+        "limit" limit: Option<WholeNumber<1, { HISTORY_ENTRIES_MAX as u64 }>>,
+        /// Only revisions below this one.
+        "before" before: Option<WholeNumber<0, { i64::MAX.unsigned_abs() }>>,
+    }
 }
 
 /// One list as it was after each revision, newest first.
 pub(super) async fn history(
     State(site): State<Arc<ServerState>>,
-    SessionPathId(id): SessionPathId,
-    parameters: SessionsQuery,
-) -> SessionsResponse {
-    let limit = parameters.number("limit", 1, u64::from(HISTORY_ENTRIES_MAX))?;
-    let before = parameters.number("before", 0, i64::MAX.unsigned_abs())?;
+    Ids(id): Ids<SessionId>,
+    Params(query): Params<HistoryQuery>,
+) -> SessionsReply<TodoHistory> {
+    let scope = query.scope.as_deref().and_then(ScopeKey::of);
     let page = TodoHistoryPage {
-        scope: parameters.text("scope").and_then(ScopeKey::of).unwrap_or_else(ScopeKey::main),
-        limit: limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(ENTRIES_DEFAULT),
-        before: before.and_then(|before| i64::try_from(before).ok()),
+        scope: scope.unwrap_or_else(ScopeKey::main),
+        limit: query.limit.map_or(ENTRIES_DEFAULT, WholeNumber::rows),
+        before: query.before.and_then(|before| i64::try_from(before.0).ok()),
     };
-    let history = ask(&site, move |app| app.sessions().history(&id, &page)).await?;
-    Ok(answer(StatusCode::OK, &history))
+    tell(&site, move |app| app.sessions().history(&id, &page)).await
 }

@@ -1,0 +1,172 @@
+//! What a handler's signature says about its route: parameters, body and answer.
+
+mod plain;
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    body::{Body, Bytes},
+    extract::{Path, State},
+    http::{HeaderMap, Response},
+};
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use plain::{Absence, part_references, plain};
+
+use crate::{
+    reply::{NoContent, Reply, Streamed},
+    request::{Asked, Ids, Params, QueryParameters},
+    server_state::ServerState,
+};
+
+/// What is known of a route besides its row.
+pub(crate) struct Described<'a> {
+    pub(crate) schemas: &'a mut Schemas,
+    pub(crate) query: Vec<Value>,
+    pub(crate) body: Option<Value>,
+    /// Status and content.
+    pub(crate) answer: Option<(u16, Value)>,
+}
+
+/// Something in a handler's signature.
+pub(crate) trait Describe {
+    fn describe(_route: &mut Described<'_>) {}
+}
+
+/// A body as the document shows it.
+pub(crate) trait DescribedBody {
+    fn schema(schemas: &mut Schemas) -> Value;
+}
+
+/// A handler that describes itself. `D` is its signature.
+pub(crate) trait DescribedHandler<D> {
+    fn describe(route: &mut Described<'_>);
+}
+
+macro_rules! handlers {
+    ($($argument:ident)*) => {
+        impl<F, Fut, Out, $($argument,)*> DescribedHandler<($($argument,)* Out,)> for F
+        where
+            F: Fn($($argument),*) -> Fut,
+            Fut: Future<Output = Out>,
+            Out: Describe,
+            $($argument: Describe,)*
+        {
+            fn describe(route: &mut Described<'_>) {
+                $($argument::describe(route);)*
+                Out::describe(route);
+            }
+        }
+    };
+}
+
+handlers!();
+handlers!(A);
+handlers!(A B);
+handlers!(A B C);
+handlers!(A B C D);
+
+impl Describe for State<Arc<ServerState>> {}
+impl<T> Describe for Ids<T> {}
+impl<T> Describe for Path<T> {}
+impl<T> Describe for Extension<T> {}
+impl Describe for HeaderMap {}
+impl Describe for Bytes {}
+impl Describe for Response<Body> {}
+
+impl<T: Describe, E> Describe for Result<T, E> {
+    fn describe(route: &mut Described<'_>) {
+        T::describe(route);
+    }
+}
+
+impl<Q: QueryParameters> Describe for Params<Q> {
+    fn describe(route: &mut Described<'_>) {
+        for parameter in Q::described() {
+            let mut shown =
+                json!({"name": parameter.name, "in": "query", "schema": parameter.schema});
+            if !parameter.description.is_empty() {
+                shown["description"] = json!(parameter.description);
+            }
+            route.query.push(shown);
+        }
+    }
+}
+
+impl<B: DescribedBody> Describe for Asked<B> {
+    fn describe(route: &mut Described<'_>) {
+        route.body = Some(B::schema(route.schemas));
+    }
+}
+
+impl<T: JsonSchema, const STATUS: u16> Describe for Reply<T, STATUS> {
+    fn describe(route: &mut Described<'_>) {
+        let schema = route.schemas.answered::<T>();
+        route.answer = Some((STATUS, json!({"application/json": {"schema": schema}})));
+    }
+}
+
+impl<T: JsonSchema, const STATUS: u16> Describe for Streamed<T, STATUS> {
+    fn describe(route: &mut Described<'_>) {
+        Reply::<T, STATUS>::describe(route);
+    }
+}
+
+impl Describe for NoContent {
+    fn describe(route: &mut Described<'_>) {
+        route.answer = Some((204, Value::Null));
+    }
+}
+
+/// The schemas of one dialect, and the components that they refer to.
+pub(crate) struct Schemas {
+    answers: SchemaGenerator,
+    requests: SchemaGenerator,
+}
+
+impl Schemas {
+    pub(crate) fn new() -> Self {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = "/components/schemas".into();
+                settings.meta_schema = None;
+            })
+        };
+        Self {
+            answers: settings().for_serialize().into_generator(),
+            requests: settings().for_deserialize().into_generator(),
+        }
+    }
+
+    /// The schema of what is written from a `T`.
+    pub(crate) fn answered<T: JsonSchema>(&mut self) -> Value {
+        plain(self.answers.subschema_for::<T>().to_value(), Absence::IsNeverNull)
+    }
+
+    /// The schema of what is read into a `T`.
+    pub(crate) fn asked<T: JsonSchema>(&mut self) -> Value {
+        plain(self.requests.subschema_for::<T>().to_value(), Absence::MayBeNull)
+    }
+
+    /// Everything that answers and bodies refer to.
+    pub(crate) fn components(mut self) -> Map<String, Value> {
+        let mut components = self.answers.take_definitions(true);
+        components.extend(self.requests.take_definitions(true));
+        components.values_mut().for_each(part_references);
+        components
+    }
+
+    /// The same without what only Rust knows.
+    pub(crate) fn plain_components(mut self) -> Map<String, Value> {
+        let plain_all = |definitions: Map<String, Value>, absence| {
+            definitions.into_iter().map(move |(name, schema)| (name, plain(schema, absence)))
+        };
+        let answers = self.answers.take_definitions(true);
+        let requests = self.requests.take_definitions(true);
+        plain_all(answers, Absence::IsNeverNull)
+            .chain(plain_all(requests, Absence::MayBeNull))
+            .collect()
+    }
+}

@@ -1,0 +1,268 @@
+//! Parameters of a query as typed values: one reader, one description and one complaint for each.
+
+use std::collections::BTreeMap;
+
+use muster_api::runs::RunFault;
+use serde_json::{Value, json};
+
+use crate::{dialect::ErrorDialect, fault::Fault, sessions::SessionHttpFault};
+
+/// What a query says, by name.
+pub(crate) type RawQuery = BTreeMap<String, String>;
+
+/// The parameters that a route takes; [`parameters!`] defines them.
+pub(crate) trait QueryParameters: Sized {
+    fn read(query: &RawQuery, dialect: ErrorDialect) -> Result<Self, Fault>;
+
+    fn described() -> Vec<ParameterDoc>;
+}
+
+/// A parameter as the document shows it.
+pub(crate) struct ParameterDoc {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) schema: Value,
+}
+
+/// Defines the parameters of a route: their names in the query, and what they become.
+macro_rules! parameters {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[doc = $doc:literal])* $wire:literal $field:ident: $kind:ty,)*
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[doc = $doc])* $field: $kind,)*
+        }
+
+        impl $crate::request::QueryParameters for $name {
+            fn read(
+                query: &std::collections::BTreeMap<String, String>,
+                dialect: $crate::dialect::ErrorDialect,
+            ) -> Result<Self, $crate::fault::Fault> {
+                Ok(Self {$(
+                    $field: $crate::request::Parameter::read(
+                        &$crate::request::GivenParameter { name: $wire, query, dialect },
+                    )?,
+                )*})
+            }
+
+            fn described() -> Vec<$crate::request::ParameterDoc> {
+                vec![$($crate::request::ParameterDoc {
+                    name: $wire,
+                    description: concat!($($doc,)*).trim_ascii(),
+                    schema: <$kind as $crate::request::Parameter>::schema(),
+                },)*]
+            }
+        }
+    };
+}
+
+/// Closed sets of words that parameters can be.
+macro_rules! words {
+    ($($kind:ty: $all:expr, $word:path;)*) => {$(
+        impl $crate::request::ParameterValue for $kind {
+            fn read(
+                given: &$crate::request::GivenParameter<'_>,
+                text: &str,
+            ) -> Result<Self, $crate::fault::Fault> {
+                let text = given.word(text);
+                let found = $all.iter().copied().find(|kind| $word(*kind) == text);
+                found.ok_or_else(|| {
+                    let known: Vec<&str> = $all.iter().map(|kind| $word(*kind)).collect();
+                    given.must_be(&format!("one of {}", known.join(", ")))
+                })
+            }
+
+            fn schema() -> serde_json::Value {
+                let known: Vec<&str> = $all.iter().map(|kind| $word(*kind)).collect();
+                serde_json::json!({"type": "string", "enum": known})
+            }
+        }
+    )*};
+}
+
+pub(crate) use {parameters, words};
+
+/// A parameter as it came, with what a complaint about it needs.
+pub(crate) struct GivenParameter<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) query: &'a RawQuery,
+    pub(crate) dialect: ErrorDialect,
+}
+
+impl GivenParameter<'_> {
+    /// The text, if it says something: for runs it is not empty, for sessions not blank.
+    pub(crate) fn text(&self) -> Option<&str> {
+        let is_there = |text: &&str| match self.dialect {
+            ErrorDialect::Bridge => !text.trim().is_empty(),
+            ErrorDialect::Operations | ErrorDialect::Runs => !text.is_empty(),
+        };
+        self.query.get(self.name).map(String::as_str).filter(is_there)
+    }
+
+    /// One word; sessions take it with spaces around it.
+    pub(crate) fn word<'t>(&self, text: &'t str) -> &'t str {
+        match self.dialect {
+            ErrorDialect::Bridge => text.trim(),
+            ErrorDialect::Operations | ErrorDialect::Runs => text,
+        }
+    }
+
+    /// A complaint that names what is expected.
+    pub(crate) fn must_be(&self, expected: &str) -> Fault {
+        match self.dialect {
+            ErrorDialect::Bridge => self.refused(format!("{expected} is needed")),
+            ErrorDialect::Operations | ErrorDialect::Runs => {
+                self.refused(format!("{} must be {expected}", self.name))
+            }
+        }
+    }
+
+    /// A complaint in these words.
+    pub(crate) fn refused(&self, detail: impl Into<String>) -> Fault {
+        match self.dialect {
+            ErrorDialect::Bridge => SessionHttpFault::invalid(self.name, detail.into()).into(),
+            ErrorDialect::Operations | ErrorDialect::Runs => {
+                RunFault::bad_value(self.name, detail).into()
+            }
+        }
+    }
+
+    fn whole(&self, text: &str, least: u64, most: u64) -> Result<u64, Fault> {
+        let (text, is_plain) = match self.dialect {
+            ErrorDialect::Bridge => (text.trim(), true),
+            // Only digits: a sign or a space does not make a number here.
+            ErrorDialect::Operations | ErrorDialect::Runs => {
+                (text, text.bytes().all(|byte| byte.is_ascii_digit()))
+            }
+        };
+        match text.parse() {
+            Ok(number) if is_plain && (least..=most).contains(&number) => Ok(number),
+            Ok(_) | Err(_) => Err(self.must_be(&match (most, self.dialect) {
+                (u64::MAX, ErrorDialect::Bridge) => {
+                    format!("a whole number of at least {least}")
+                }
+                (u64::MAX, _) => format!("a whole number of {least} or more"),
+                (_, _) => format!("a whole number from {least} to {most}"),
+            })),
+        }
+    }
+}
+
+/// A parameter, given or not.
+pub(crate) trait Parameter: Sized {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault>;
+
+    fn schema() -> Value;
+}
+
+/// The value of a parameter that is given.
+pub(crate) trait ParameterValue: Sized {
+    /// Whether an empty parameter counts as not given.
+    const EMPTY_IS_ABSENT: bool = true;
+
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault>;
+
+    fn schema() -> Value;
+}
+
+impl<T: ParameterValue> Parameter for Option<T> {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        let text = match T::EMPTY_IS_ABSENT {
+            true => given.text(),
+            false => given.query.get(given.name).map(String::as_str),
+        };
+        text.map(|text| T::read(given, text)).transpose()
+    }
+
+    fn schema() -> Value {
+        T::schema()
+    }
+}
+
+impl ParameterValue for String {
+    fn read(_given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        Ok(text.to_owned())
+    }
+
+    fn schema() -> Value {
+        json!({"type": "string"})
+    }
+}
+
+impl ParameterValue for u64 {
+    const EMPTY_IS_ABSENT: bool = false;
+
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        given.whole(text, 0, Self::MAX)
+    }
+
+    fn schema() -> Value {
+        json!({"type": "integer", "minimum": 0})
+    }
+}
+
+/// A whole number within bounds.
+#[derive(Clone, Copy)]
+pub(crate) struct WholeNumber<const LEAST: u64, const MOST: u64>(pub(crate) u64);
+
+impl<const LEAST: u64, const MOST: u64> WholeNumber<LEAST, MOST> {
+    pub(crate) fn rows(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> ParameterValue for WholeNumber<LEAST, MOST> {
+    const EMPTY_IS_ABSENT: bool = false;
+
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        given.whole(text, LEAST, MOST).map(Self)
+    }
+
+    fn schema() -> Value {
+        let mut schema = json!({"type": "integer", "minimum": LEAST});
+        if MOST <= u64::from(u32::MAX) {
+            schema["maximum"] = json!(MOST);
+        }
+        schema
+    }
+}
+
+/// How much of something is wanted: at least one, the default if nothing is said.
+#[derive(Clone, Copy)]
+pub(crate) struct RowLimit<const DEFAULT: u64, const MOST: u64>(pub(crate) u64);
+
+impl<const DEFAULT: u64, const MOST: u64> RowLimit<DEFAULT, MOST> {
+    pub(crate) fn rows(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl<const DEFAULT: u64, const MOST: u64> Parameter for RowLimit<DEFAULT, MOST> {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        let text = given.query.get(given.name);
+        text.map_or(Ok(DEFAULT), |text| given.whole(text, 1, MOST)).map(Self)
+    }
+
+    fn schema() -> Value {
+        u64::schema()
+    }
+}
+
+/// Yes or no; no if nothing is said.
+impl Parameter for bool {
+    fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
+        match given.query.get(given.name).map(String::as_str) {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(_) => Err(given.must_be("true, 1, false or 0")),
+        }
+    }
+
+    fn schema() -> Value {
+        json!({"type": "boolean"})
+    }
+}
