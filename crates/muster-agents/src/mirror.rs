@@ -100,7 +100,7 @@ struct MirroredEvent {
     body: Map<String, Value>,
 }
 
-impl Told {
+impl MirroredEvent {
     fn new<const N: usize>(kind: &'static str, fields: [(String, Value); N]) -> Self {
         Self { kind, body: fields.into_iter().collect() }
     }
@@ -154,8 +154,14 @@ impl Mirror {
         }
     }
 
-    async fn record(&self, session: &SessionId, turn: Option<TurnId>, told: Told, key: String) {
-        let mut record = Record::of(Author::Server, told.kind, told.body);
+    async fn record(
+        &self,
+        session: &SessionId,
+        turn: Option<TurnId>,
+        event: MirroredEvent,
+        key: String,
+    ) {
+        let mut record = Record::of(Author::Server, event.kind, event.body);
         record.run_id = Some(self.run.to_string());
         record.turn_id = turn.map(|turn| turn.to_string());
         record.given = Some(CallKey { digest: key.clone(), key });
@@ -208,9 +214,9 @@ impl Mirror {
         execute(&self.shared, session, move |draft| perform(draft, &command).map(drop)).await;
     }
 
-    fn told(&mut self, event: &RunEvent) -> Option<Told> {
+    fn mirrored(&mut self, event: &RunEvent) -> Option<MirroredEvent> {
         if let RunFact::TextFinished(text) = &event.fact {
-            Some(Told::new("assistant_message", [field("text", &text.content)]))
+            Some(MirroredEvent::new("assistant_message", [field("text", &text.content)]))
         } else if let RunFact::ToolProposed(call) = &event.fact {
             self.tools.insert(call.tool.id, call.tool.name.clone());
             Some(tool_call(&call.tool))
@@ -267,22 +273,22 @@ fn input(item: &InboxItem) -> MirroredEvent {
             (&envelope.payload.message, Some(source))
         }
     };
-    Told::new("user_message", [field("text", text), field("source", &source)])
+    MirroredEvent::new("user_message", [field("text", text), field("source", &source)])
 }
 
 fn driver(run: &Run) -> SessionDriver {
     SessionDriver { phase: run.phase.name().to_owned(), status: run.status.name().to_owned() }
 }
 
-fn tool_call(tool: &Tool) -> Told {
+fn tool_call(tool: &Tool) -> MirroredEvent {
     let call = Map::from_iter([field("name", &tool.name), field("arguments", &tool.args)]);
     let id = field("call_id", &tool.id);
-    Told::new("tool_call", [id, field("tool", &tool.name), field("call", &call)])
+    MirroredEvent::new("tool_call", [id, field("tool", &tool.name), field("call", &call)])
 }
 
-fn tool_result(name: &str, completed: &ToolCompleted) -> Told {
+fn tool_result(name: &str, completed: &ToolCompleted) -> MirroredEvent {
     let result = &completed.result;
-    Told::new(
+    MirroredEvent::new(
         "tool_result",
         [
             field("call_id", &completed.tool_id),
@@ -297,13 +303,15 @@ fn tool_result(name: &str, completed: &ToolCompleted) -> Told {
     )
 }
 
-fn turn(step: &TurnStep) -> Option<Told> {
+fn turn(step: &TurnStep) -> Option<MirroredEvent> {
     let end = |status: &str, reason: TurnReason| {
-        Some(Told::new("turn_end", [field("status", status), field("reason", &reason)]))
+        Some(MirroredEvent::new("turn_end", [field("status", status), field("reason", &reason)]))
     };
     match step {
-        TurnStep::Started(_) => Some(Told::new("turn_start", [])),
-        TurnStep::Completed(_) => Some(Told::new("turn_end", [field("status", "completed")])),
+        TurnStep::Started(_) => Some(MirroredEvent::new("turn_start", [])),
+        TurnStep::Completed(_) => {
+            Some(MirroredEvent::new("turn_end", [field("status", "completed")]))
+        }
         TurnStep::Interrupted(ended) => end("interrupted", ended.reason),
         TurnStep::Failed(ended) => end("failed", ended.reason),
         TurnStep::Sent

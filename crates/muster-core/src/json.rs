@@ -4,8 +4,11 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct as _};
-use serde_json::{Value, value::RawValue};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned,
+    ser::SerializeStruct as _,
+};
+use serde_json::{Map, Value, value::RawValue};
 
 /// Room for the text of most results.
 const TEXT_BYTES: usize = 16 * 1024;
@@ -43,6 +46,33 @@ impl Json {
     pub fn try_read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         serde_json::from_str(self.text())
     }
+}
+
+/// A field of an object whose fields depend on the case: facts of a refusal, arguments of a call.
+pub fn field(name: &str, value: &(impl Serialize + ?Sized)) -> (String, Value) {
+    let value = serde_json::to_value(value)
+        .unwrap_or_else(|error| unreachable!("{name} is plain JSON: {error}"));
+    (name.to_owned(), value)
+}
+
+/// The fields of what is written as an object.
+pub fn fields(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(fields)) => fields,
+        other => unreachable!("it is written as an object: {other:?}"),
+    }
+}
+
+/// Reads JSON in a flattened part of a document, where its text is not available.
+pub(crate) fn from_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+    Value::deserialize(deserializer).map(Json::from)
+}
+
+/// Reads a field whose presence has a meaning, even with null.
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// Describes any JSON object; nothing is said of its fields.

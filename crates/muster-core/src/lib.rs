@@ -32,6 +32,6 @@ pub use documents::{
     SurveyResult, Unloaded,
 };
 pub use draft::Draft;
-pub use json::{AnyObject, Json, is_deeper_than, text_of};
+pub use json::{AnyObject, Json, field, fields, is_deeper_than, text_of};
 pub use replay::Replay;
 pub use time::Timestamp;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use muster_agents::{OfferedTool, ProviderFamily};
 use muster_core::{
     Json,
     run::{
@@ -18,7 +19,6 @@ use muster_core::{
         },
     },
 };
-use muster_runtime::runs::{OfferedTool, ProviderFamily};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{json, value::RawValue};

@@ -3,8 +3,7 @@
 use std::{borrow::Cow, path::Path};
 
 use muster_agents::{
-    ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, ProviderFamily, Runs, RunsSettings, Worktree,
-    survey, worktrees,
+    ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, Runs, RunsSettings, Worktree, survey, worktrees,
 };
 use muster_core::{
     Json,
@@ -12,9 +11,6 @@ use muster_core::{
         artifact::Artifact,
         id::{ArtifactId, RunId},
     },
-};
-use muster_runtime::runs::{
-    ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX, Runs, RunsSettings, Worktree, survey, worktrees,
 };
 
 use super::{

@@ -8,7 +8,6 @@ use std::{
 
 use muster_agents::{FoundTemplate, TemplateShelf};
 use muster_core::{run::templates, text};
-use muster_runtime::runs::{FoundTemplate, TemplateShelf};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 

@@ -40,8 +40,8 @@ pub(super) fn perform(
             Err(rejection) => return Ok(Err(rejection)),
         };
         if !reports.is_empty() {
-            let told =
-                streams.on::<SessionAggregate, _>(session.clone(), |draft| tell(draft, &reports))?;
+            let told = streams
+                .on::<SessionAggregate, _>(session.clone(), |draft| tell(draft, &reports))?;
             if let Err(rejection) = told {
                 tracing::warn!(?rejection, session, "a session did not hear of a task");
             }

@@ -13,7 +13,7 @@ use muster_core::{
         wire,
     },
 };
-use muster_runtime::{ExecuteError, StoreFailure};
+use muster_engine::{ExecuteError, StoreFailure};
 
 use super::{
     groups::Guarded,

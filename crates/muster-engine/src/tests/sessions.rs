@@ -246,7 +246,7 @@ fn busy_ns() -> u64 {
     spent.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Figures for the books: cargo nextest run -p muster-runtime --release --run-ignored only.
+/// Figures for the books: cargo nextest run -p muster-engine --release --run-ignored only.
 #[test]
 #[ignore = "takes a minute; prints figures"]
 fn figures_of_small_and_large_sessions() {

@@ -199,7 +199,7 @@ fn record_task(draft: &mut CommandDraft<'_>, mut event: SessionEvent) -> Decided
     for field in ["ctree_node_id", "ctree_snapshot"] {
         event.data.shift_remove(field);
     }
-    if let Some((node, snapshot)) = desk.foresee(&event, &task_id)? {
+    if let Some((node, snapshot)) = draft.foresee(&event, &task_id)? {
         let added = [field("ctree_node_id", &node), field("ctree_snapshot", &snapshot)];
         event.data.extend(added);
     }
