@@ -220,7 +220,8 @@ impl Backend for NodeBackend {
 impl OperationReader for NodeBackend {
     fn read<'a>(&'a self, name: &'a str, arguments: JsonObject) -> BackendFuture<'a, Envelope> {
         Box::pin(async move {
-            let (server, name) = (Arc::clone(&self.server), name.to_owned());
+            let server = Arc::clone(&self.server);
+            let name = name.to_owned();
             let running = tokio::task::spawn_blocking(move || server.read(&name, arguments));
             let envelope = running.await.map_err(|error| broken(&error))?;
             let envelope = envelope.map_err(|error| ErrorData::internal_error(error, None))?;

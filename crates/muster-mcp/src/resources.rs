@@ -276,7 +276,8 @@ pub(crate) fn entries(
     found: &ContextView,
 ) -> Vec<ResourceEntry> {
     let entry = |id: String, title: &str| {
-        let (workspace, part) = (workspace.to_owned(), Part::Radar);
+        let workspace = workspace.to_owned();
+        let part = Part::Radar;
         let address = ResourceAddress { workspace, kind, id: id.clone(), part };
         ResourceEntry { address, title: title.to_owned(), id }
     };

@@ -85,7 +85,8 @@ pub(super) async fn node_gone(shared: &Arc<RunsContext>, node: NodeId) {
 async fn close(shared: &Arc<RunsContext>, session: SessionId, reason: &'static str) {
     let work = move |draft: &mut Draft<'_, SessionAggregate>| {
         let open = lookup::session(draft.documents())?;
-        let (running, driver) = (open.turns.running.is_some(), open.driver.clone());
+        let running = open.turns.running.is_some();
+        let driver = open.driver.clone();
         let report = |kind: &str, body: Vec<(String, _)>| {
             let record = Record::of(Author::Server, kind, body.into_iter().collect());
             SessionCommand::Record(Box::new(record))

@@ -1,3 +1,5 @@
+//! What can be asked of a session.
+
 use serde_json::{Map, Value};
 
 use super::{

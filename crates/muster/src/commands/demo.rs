@@ -33,7 +33,7 @@ use tokio::{runtime, sync::oneshot};
 
 use self::part::DemoPart;
 use super::{
-    run::{self, RunPurpose, answers::ApprovalsAnswer, graph},
+    run::{self, RunPurpose, answers::ApprovalsReply, graph},
     serve::{self, STOP_GRACE, Serving},
 };
 use crate::{client::Client, output, people::Look, stop::StopRequest};
@@ -248,7 +248,7 @@ fn watch(client: &Client, project: &Path, hands_on: bool, look: &Look) -> anyhow
 fn approve(client: &Client, over: &std::sync::mpsc::Receiver<()>) {
     use std::sync::mpsc::RecvTimeoutError::Timeout;
     while over.recv_timeout(APPROVAL_LOOK) == Err(Timeout) {
-        let Ok(waiting) = ApprovalsAnswer::pending(client) else { continue };
+        let Ok(waiting) = ApprovalsReply::pending(client) else { continue };
         if waiting.is_empty() || over.recv_timeout(APPROVAL_PAUSE) != Err(Timeout) {
             continue;
         }

@@ -26,7 +26,7 @@ use muster_core::{
 use serde::{Serialize, de::IgnoredAny};
 
 use self::{
-    answers::{ApprovalsAnswer, ResolvedAnswer, RunAnswer, RunsAnswer},
+    answers::{ApprovalsReply, ResolvedReply, RunReply, RunsReply},
     default_agent::DefaultAgent,
     graph::Graph,
 };
@@ -158,7 +158,7 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     let wish = |id: &str, status: StatusWish, interrupt: bool| {
         let id = find(&client, id)?;
-        let status = RunAnswer::change(&client, &id, status, interrupt)?.run.status;
+        let status = RunReply::change(&client, &id, status, interrupt)?.run.status;
         let status = status.map_or("", RunStatus::name);
         Ok::<_, anyhow::Error>(output::print(&format!("{id} is {status}\n"))?)
     };
@@ -175,7 +175,8 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
             resolve(&client, id, consent(arguments.as_deref())?)?;
         }
         Some(Action::Deny { id, reason }) => {
-            let (status, reason) = (Some(Verdict::Denied), reason.clone());
+            let status = Some(Verdict::Denied);
+            let reason = reason.clone();
             resolve(&client, id, ResolutionInput { status, modified_args: None, reason })?;
         }
         Some(Action::Inbox { id }) => inbox::show(&client, &find(&client, id)?, &run.look)?,
@@ -233,12 +234,12 @@ pub(crate) fn create(
     body.insert("nodes".to_owned(), graph.nodes.clone().into());
     // Its edges have to be there before anybody works.
     body.insert("autoStart".to_owned(), false.into());
-    let made = client.post::<RunAnswer>("/api/runs", &body)?.run;
+    let made = client.post::<RunReply>("/api/runs", &body)?.run;
     let Some(id) = made.run.id else { bail!("the server made no run") };
     for edge in graph.edges(&made.nodes)? {
         client.post::<IgnoredAny>(&format!("/api/runs/{id}/edges"), &NewEdge { edge })?;
     }
-    RunAnswer::change(client, &id.to_string(), StatusWish::Running, false)?;
+    RunReply::change(client, &id.to_string(), StatusWish::Running, false)?;
     Ok(id.to_string())
 }
 
@@ -252,7 +253,7 @@ fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     if id.len() == 36 {
         return Ok(id.to_owned());
     }
-    let answer: RunsAnswer = client.get("/api/runs?view=summary&limit=500")?;
+    let answer: RunsReply = client.get("/api/runs?view=summary&limit=500")?;
     let known = answer.runs.iter().filter_map(|run| run.run.id).map(|known| known.to_string());
     let found: Vec<String> = known.filter(|known| text::names_id(known, id)).collect();
     match &found[..] {
@@ -279,7 +280,7 @@ fn resolve(client: &Client, id: &str, resolution: ResolutionInput) -> anyhow::Re
         let ids = [approval.approval_id.to_string(), approval.run_id.to_string()];
         ids.iter().any(|known| text::names_id(known, id))
     };
-    let pending = ApprovalsAnswer::pending(client)?;
+    let pending = ApprovalsReply::pending(client)?;
     let meant: Vec<&Approval> = pending.iter().filter(|approval| meant(approval)).collect();
     let approval = match &meant[..] {
         [only] => only.approval_id.to_string(),
@@ -305,6 +306,6 @@ pub(crate) fn answer(
     client: &Client,
     approval: &str,
     resolution: ResolutionInput,
-) -> anyhow::Result<ResolvedAnswer> {
+) -> anyhow::Result<ResolvedReply> {
     client.post(&format!("/api/approvals/{approval}/resolve"), &NewResolution { resolution })
 }

@@ -42,7 +42,8 @@ fn template(tool: &'static str, purpose: &'static str, hint: Arguments) -> Optio
 }
 
 fn bare(tool: &'static str, purpose: &'static str) -> NextAction {
-    let (tool, purpose) = (tool.into(), purpose.into());
+    let tool = tool.into();
+    let purpose = purpose.into();
     NextAction { tool, purpose, available: false, args: None, args_hint: None }
 }
 

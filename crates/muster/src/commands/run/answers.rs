@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use crate::client::Client;
 
 #[derive(Deserialize)]
-pub(crate) struct RunAnswer {
+pub(crate) struct RunReply {
     pub(crate) run: RunSnapshot<'static>,
 }
 
-impl RunAnswer {
+impl RunReply {
     /// A run without its files.
     pub(super) fn get(client: &Client, id: &str) -> anyhow::Result<RunSnapshot<'static>> {
         Ok(client.get::<Self>(&format!("/api/runs/{id}?artifacts=none"))?.run)
@@ -49,18 +49,18 @@ struct StatusPatch {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct RunsAnswer {
+pub(crate) struct RunsReply {
     pub(crate) runs: Vec<RunSnapshot<'static>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct EventsAnswer {
+pub(super) struct EventsReply {
     /// Events as they were written: one of a newer server may be unknown here.
     pub(super) events: Vec<Json>,
 }
 
 #[derive(Deserialize)]
-pub(crate) struct ApprovalsAnswer {
+pub(crate) struct ApprovalsReply {
     approvals: Vec<ApprovalRow>,
 }
 
@@ -69,7 +69,7 @@ struct ApprovalRow {
     approval: Approval,
 }
 
-impl ApprovalsAnswer {
+impl ApprovalsReply {
     /// Everything that waits for an answer.
     pub(crate) fn pending(client: &Client) -> anyhow::Result<Vec<Approval>> {
         let answer: Self = client.get("/api/approvals")?;
@@ -78,16 +78,16 @@ impl ApprovalsAnswer {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct ResolvedAnswer {
+pub(crate) struct ResolvedReply {
     pub(super) resolution: Option<Resolution>,
 }
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct InboxAnswer {
+pub(super) struct InboxReply {
     pub(super) inbox: Vec<InboxItem>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct ProvidersAnswer {
+pub(super) struct ProvidersReply {
     pub(super) providers: Vec<ProviderFamily>,
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use muster_api::runs::ProviderFamily;
 use muster_core::run::node::{DEFAULT_PROFILE, Provider};
 
-use super::{answers::ProvidersAnswer, graph::Graph};
+use super::{answers::ProvidersReply, graph::Graph};
 use crate::client::Client;
 
 /// The agent of nodes that name none.
@@ -29,7 +29,7 @@ impl DefaultAgent {
         let provider = match (&self.provider, &self.profile) {
             (Some(provider), _) => provider.clone(),
             (None, Some(_)) => "custom".to_owned(),
-            (None, None) => ready(&client.get::<ProvidersAnswer>("/api/providers")?.providers)?,
+            (None, None) => ready(&client.get::<ProvidersReply>("/api/providers")?.providers)?,
         };
         for node in std::iter::once(first).chain(open) {
             node.insert("provider".to_owned(), provider.clone().into());
@@ -67,7 +67,7 @@ fn is_installed(family: &ProviderFamily) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Provider, ProvidersAnswer, ready};
+    use super::{Provider, ProvidersReply, ready};
 
     #[test]
     fn the_first_agent_that_can_work_is_taken_and_none_says_what_is_missing() {
@@ -80,7 +80,7 @@ mod tests {
              "byProfile": {}},
             {"name": "gemini", "profiles": [], "available": false, "detail": "npm install it",
              "byProfile": {}}]}"#;
-        let mut known = serde_json::from_str::<ProvidersAnswer>(survey).unwrap().providers;
+        let mut known = serde_json::from_str::<ProvidersReply>(survey).unwrap().providers;
         assert_eq!(ready(&known).unwrap(), "claude");
         known.retain(|family| matches!(family.name, Provider::Codex | Provider::Gemini));
         let none = ready(&known).unwrap_err().to_string();

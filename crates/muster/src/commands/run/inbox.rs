@@ -11,7 +11,7 @@ use muster_core::{
 };
 use serde::{Serialize, de::IgnoredAny};
 
-use super::answers::{InboxAnswer, RunAnswer};
+use super::answers::{InboxReply, RunReply};
 
 use crate::{
     client::Client,
@@ -61,7 +61,7 @@ struct NoFields {}
 /// Lists all of them.
 pub(super) fn show(client: &Client, run: &str, look: &Look) -> anyhow::Result<()> {
     let inputs = all(client, run)?;
-    let raw = InboxAnswer { inbox: inputs.iter().map(|input| input.item.clone()).collect() };
+    let raw = InboxReply { inbox: inputs.iter().map(|input| input.item.clone()).collect() };
     look.print(&raw, |screen| {
         if inputs.is_empty() {
             return Ok("nothing waits for the nodes of this run\n".to_owned());
@@ -103,12 +103,12 @@ fn find(client: &Client, run: &str, id: &str) -> anyhow::Result<Input> {
 
 fn all(client: &Client, run: &str) -> anyhow::Result<Vec<Input>> {
     let mut inputs = Vec::new();
-    for (node, known) in RunAnswer::get(client, run)?.nodes {
+    for (node, known) in RunReply::get(client, run)?.nodes {
         let waiting = known.inbox_count.unwrap_or(0) + known.failed_inputs.unwrap_or(0);
         if waiting == 0 {
             continue;
         }
-        let answer: InboxAnswer = client.get(&format!("/api/runs/{run}/nodes/{node}/inbox"))?;
+        let answer: InboxReply = client.get(&format!("/api/runs/{run}/nodes/{node}/inbox"))?;
         let label = known.label.unwrap_or_default();
         let items = answer.inbox.into_iter();
         inputs.extend(items.map(|item| Input { node, label: label.clone(), item }));

@@ -7,7 +7,7 @@ use clap::Args;
 use muster_core::run::record::RunStatus;
 
 use super::{
-    answers::{EventsAnswer, RunAnswer},
+    answers::{EventsReply, RunReply},
     line,
 };
 use crate::{client::Client, output, people::Look};
@@ -48,10 +48,10 @@ pub(crate) fn run(
     look: &Look,
 ) -> anyhow::Result<ExitCode> {
     let screen = look.screen();
-    let mut names = line::NodeNames::of(&RunAnswer::get(client, id)?);
+    let mut names = line::NodeNames::of(&RunReply::get(client, id)?);
     loop {
         let page = format!("/api/runs/{id}/events?since={since}&limit={PAGE_EVENTS}");
-        let events = client.get::<EventsAnswer>(&page)?.events;
+        let events = client.get::<EventsReply>(&page)?.events;
         for event in &events {
             let stamp: line::EventStamp = event.try_read()?;
             if look.json {
@@ -66,7 +66,7 @@ pub(crate) fn run(
         if !events.is_empty() {
             continue;
         }
-        let shown = RunAnswer::get(client, id)?;
+        let shown = RunReply::get(client, id)?;
         let status = shown.run.status.context("the server shows a run without a status")?;
         if shown.last_seq == since && (once || ends(status)) {
             return Ok(finish(status, once));
