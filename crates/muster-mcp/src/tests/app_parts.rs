@@ -122,7 +122,9 @@ fn found(
             "progress": 0, "steps_count": 0, "steps_open": 0, "blocked": 0, "forced": 0})
     };
     let rows = |rows: &[(&str, &str)]| rows.iter().map(row).collect::<Vec<_>>();
-    let page = |next: Option<&str>| json!({"next_cursor": next, "has_more": next.is_some(), "total": 0, "count": 0, "limit": 0});
+        json!({
+            "next_cursor": next, "has_more": next.is_some(), "total": 0, "count": 0, "limit": 0,
+        })
     let result = json!({
         "workspace": "w", "counts": {"plans": 0, "tasks": 0},
         "by_status": {"TODO": 0, "ACTIVE": 0, "DONE": 0}, "plans": rows(plans),

@@ -26,7 +26,7 @@ use muster_core::{
 use serde::{Serialize, de::IgnoredAny};
 
 use self::{
-    answers::{ApprovalsReply, ResolvedReply, RunReply, RunsReply},
+    answers::{ApprovalsReply, ListedRuns, ResolvedReply, RunReply},
     default_agent::DefaultAgent,
     graph::Graph,
 };
@@ -253,7 +253,7 @@ fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     if id.len() == 36 {
         return Ok(id.to_owned());
     }
-    let answer: RunsReply = client.get("/api/runs?view=summary&limit=500")?;
+    let answer: ListedRuns = client.get("/api/runs?view=summary&limit=500")?;
     let known = answer.runs.iter().filter_map(|run| run.run.id).map(|known| known.to_string());
     let found: Vec<String> = known.filter(|known| text::names_id(known, id)).collect();
     match &found[..] {

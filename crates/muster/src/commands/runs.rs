@@ -11,7 +11,7 @@ use muster_core::{
     },
 };
 
-use super::run::answers::RunsReply;
+use super::run::answers::ListedRuns;
 use crate::{
     client::Client,
     config::Settings,
@@ -50,7 +50,7 @@ pub(crate) fn run(settings: &Settings, runs: &RunsCommand) -> anyhow::Result<Exi
     let path = format!("/api/runs?view=summary&limit=500{}", status.unwrap_or_default());
     let answer: Json = client.get(&path)?;
     runs.look.print(&answer, |screen| {
-        let RunsReply { runs } = answer.try_read()?;
+        let ListedRuns { runs } = answer.try_read()?;
         if runs.is_empty() {
             return Ok("There are no runs: `muster run \"goal\" --graph FILE` starts one.\n".into());
         }

@@ -49,7 +49,7 @@ struct StatusPatch {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct RunsReply {
+pub(crate) struct ListedRuns {
     pub(crate) runs: Vec<RunSnapshot<'static>>,
 }
 
