@@ -122,9 +122,10 @@ fn found(
             "progress": 0, "steps_count": 0, "steps_open": 0, "blocked": 0, "forced": 0})
     };
     let rows = |rows: &[(&str, &str)]| rows.iter().map(row).collect::<Vec<_>>();
-        json!({
-            "next_cursor": next, "has_more": next.is_some(), "total": 0, "count": 0, "limit": 0,
-        })
+    let page = |next: Option<&str>| {
+        let has_more = next.is_some();
+        json!({"next_cursor": next, "has_more": has_more, "total": 0, "count": 0, "limit": 0})
+    };
     let result = json!({
         "workspace": "w", "counts": {"plans": 0, "tasks": 0},
         "by_status": {"TODO": 0, "ACTIVE": 0, "DONE": 0}, "plans": rows(plans),
