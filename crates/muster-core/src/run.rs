@@ -88,7 +88,7 @@ pub enum RunKey {
     Run,
     /// How far it is.
     Pulse,
-    /// What happened lately to its graph.
+    /// Recent changes of its graph.
     Journal,
     Node(NodeId),
     Edge(EdgeId),
@@ -106,7 +106,7 @@ pub enum RunDocument {
     Run(Box<Run>),
     /// How far it is.
     Pulse(RunPulse),
-    /// What happened lately to its graph.
+    /// Recent changes of its graph.
     Journal(Journal),
     Node(Box<Node>),
     Edge(Edge),
@@ -117,7 +117,7 @@ pub enum RunDocument {
     Artifact(Box<Artifact>),
 }
 
-/// Defines what a document is when it is of one kind.
+/// Defines accessors for one kind of document.
 macro_rules! as_kind {
     ($($(#[$doc:meta])* $name:ident, $variant:ident, $type:ty;)*) => {
         impl RunDocument {$(
@@ -267,7 +267,7 @@ impl Aggregate for RunAggregate {
         })
     }
 
-    /// Of a deleted run nothing is left but that it was there.
+    /// Of a deleted run only its deletion is left.
     fn ends(event: &RunEvent) -> bool {
         matches!(event.fact, RunFact::RunDeleted(_))
     }
@@ -286,7 +286,7 @@ impl Aggregate for RunAggregate {
     }
 }
 
-/// Puts a document into the list of its kind over all runs.
+/// Adds a document to the list of its kind over all runs.
 fn catalogued(mut index: Index, is: bool) -> Index {
     if is {
         index.marks |= Mark::Catalogued as u8;

@@ -1,4 +1,4 @@
-//! Whether values fit. Going over a bound is a rejection that names the field and the bound.
+//! Bounds checks. Exceeding a bound is a rejection that names the field and the bound.
 
 use super::{RunAggregate, RunRejection, lookup::Found};
 use crate::{WorkRefusal, text::chars};
@@ -7,7 +7,6 @@ fn reject<T>(rejection: RunRejection) -> Found<T> {
     Err(WorkRefusal::<RunAggregate>::rejected(rejection))
 }
 
-/// A value that does not fit.
 pub(super) fn bad<T>(field: impl Into<String>, expected: impl Into<String>) -> Found<T> {
     reject(RunRejection::BadValue { field: field.into(), expected: expected.into() })
 }

@@ -38,7 +38,6 @@ use crate::run::{
     turn::TurnReason,
 };
 
-/// A request to change a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunCommand {
     pub by: Actor,
@@ -47,7 +46,7 @@ pub struct RunCommand {
     pub ask: Ask,
 }
 
-/// The answer of a person to an approval.
+/// A person's decision about an approval.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resolve {
     pub approval: ApprovalId,
@@ -57,7 +56,7 @@ pub struct Resolve {
     pub modified_args: Option<Map<String, Value>>,
     /// Why.
     pub reason: Option<String>,
-    /// Files that were written for what is approved.
+    /// Files that were written for the approved call.
     pub files: CallFiles,
 }
 
@@ -75,7 +74,7 @@ pub enum Ask {
         /// What may be written.
         global_mode: Option<GlobalMode>,
     },
-    /// The checks of the surroundings have ended.
+    /// The checks of the environment have ended.
     ReportBoot(Box<BootReport>),
     /// Run the checks, whatever the phase.
     StartVerify,
@@ -83,28 +82,28 @@ pub enum Ask {
     DismissRefusal,
     /// The checks have ended.
     ReportVerification(Box<VerifyReport>),
-    /// End everything that the run has in flight, because it is about to be deleted.
+    /// End everything in flight, because the run is about to be deleted.
     DeleteRun,
-    /// Forget the run, once nothing of it is in flight.
+    /// Delete the run, once nothing of it is in flight.
     RemoveRun,
     CreateNode(Box<GraphNodeInput>),
     /// Send a message to a node.
     SendMessage {
-        /// Its receiver; without one, the node that can only be meant.
+        /// Its receiver; without one, the only possible node.
         node: Option<NodeId>,
         content: String,
         /// Whether the turn in flight ends for it.
         interrupt: bool,
-        /// Its id, where the sender has to know it before; a fresh one otherwise.
+        /// Its id, if the sender has to know it before; a fresh one otherwise.
         id: Option<ItemId>,
     },
-    /// Send an input again whose turns failed.
+    /// Deliver an input again whose turns failed.
     ResendItem {
         node: NodeId,
         /// The input.
         item: ItemId,
     },
-    /// Take a queued or failed input out again.
+    /// Remove a queued or failed input.
     CancelItem {
         node: NodeId,
         /// The input.
@@ -123,7 +122,7 @@ pub enum Ask {
     StopNode {
         node: NodeId,
     },
-    /// Release a node and let it work on what waits.
+    /// Release a node and let it work on its inputs.
     StartNode {
         node: NodeId,
     },
@@ -148,7 +147,7 @@ pub enum Ask {
         /// The process, if it began.
         process: Option<Process>,
     },
-    /// A provider is opened; this is what it is kept from.
+    /// A provider is opened with this containment.
     ReportContainment {
         node: NodeId,
         /// What it is kept from.
@@ -183,7 +182,7 @@ pub enum Ask {
         /// The list.
         todos: Vec<NodeTodo>,
     },
-    /// Make an edge, or change one.
+    /// Create an edge, or change one.
     PutEdge(PutEdge),
     /// Remove an edge.
     DeleteEdge {
@@ -221,7 +220,7 @@ pub enum Ask {
     CloseTurn(Box<CloseTurn>),
     /// An agent calls a tool of Muster.
     CallTool(Box<AgentCall>),
-    /// A call was refused, in these words.
+    /// A call was refused with this error.
     RefuseTool {
         call: Box<AgentCall>,
         /// Why.
@@ -244,13 +243,13 @@ pub enum Ask {
     },
     /// Answer an approval.
     Resolve(Box<Resolve>),
-    /// End every turn, because the server ends.
+    /// End every turn, because the server shuts down.
     ShutDown,
     /// Nothing of the run is in flight any more.
     Recover(Box<Recover>),
     /// A file was written.
     RecordArtifact {
-        /// The node that it belongs to; the runtime for the run's own.
+        /// The node that it belongs to; the runtime for those of the run.
         node: NodeId,
         /// The turn that it belongs to.
         turn: Option<TurnId>,

@@ -1,4 +1,4 @@
-//! What a command means: the events it would cause, or the rule that refuses it.
+//! Decides commands: the events of each, or the rule that rejects it.
 
 use crate::{
     Documents, Draft, WorkRefusal,
@@ -101,7 +101,7 @@ pub(crate) fn reject<T>(rejection: RunRejection) -> Found<T> {
     Err(WorkRefusal::rejected(rejection))
 }
 
-/// A run of a version that this program does not know is not touched (RUNS-GEN-3).
+/// A run of an unknown contract version is not touched (RUNS-GEN-3).
 fn known_version(docs: &Documents<RunAggregate>) -> Found<()> {
     match lookup::find_run(docs)? {
         Some(run) if run.contract_version != CONTRACT_VERSION => {

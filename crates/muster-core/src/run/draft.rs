@@ -28,7 +28,6 @@ pub(crate) struct RunDraft<'a> {
 }
 
 impl<'a> RunDraft<'a> {
-    /// Begins with the documents as they are.
     pub(crate) fn begin(draft: Draft<'a, RunAggregate>, command: &RunCommand) -> Self {
         let now = draft.env().now;
         Self {
@@ -93,7 +92,7 @@ impl<'a> RunDraft<'a> {
     }
 
     /// Emits a long text of a node as facts of a bounded size. Secrets are replaced before it is
-    /// cut.
+    /// split.
     pub(crate) fn emit_pieces(
         &mut self,
         node: NodeId,
@@ -135,15 +134,15 @@ impl<'a> RunDraft<'a> {
         self.patch_run(RunChange { run, ..RunChange::default() })
     }
 
-    /// Emits a patch of the run, with the time that every such patch has.
+    /// Emits a patch of the run, with the time of the change.
     pub(crate) fn patch_run(&mut self, mut change: RunChange) -> Found<()> {
         change.run.updated_at = Some(self.now);
         self.emit(RunFact::RunPatched(RunPatched { patch: Box::new(change) }))
     }
 
-    /// Changes a node and what follows from it; emits nothing when nothing differs.
+    /// Changes a node and its derived fields; emits nothing when nothing differs.
     ///
-    /// A status or summary that differs is emitted as progress, too; a setting in the run's map.
+    /// A changed status or summary is also emitted as progress, a changed setting in the run's map.
     pub(crate) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) -> Found<()> {
         let before = self.node(id)?.clone();
         let mut after = before.clone();
@@ -179,7 +178,7 @@ impl<'a> RunDraft<'a> {
         self.record(RunEvent { node_id: Some(id), turn_id: None, by: self.by, fact })
     }
 
-    /// Lets every node see what the run allows now.
+    /// Updates every node after a change of the run.
     pub(crate) fn settle_nodes(&mut self) -> Found<()> {
         let ids: Vec<NodeId> = lookup::nodes(self.docs())?.iter().map(|node| node.id).collect();
         ids.into_iter().try_for_each(|id| self.change_node(id, |_| {}))
@@ -190,8 +189,8 @@ impl<'a> RunDraft<'a> {
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (piece, behind) = rest.split_at(redact::seam(rest, limits::DELTA_BYTES_MAX));
-        rest = behind;
+        let (piece, remainder) = rest.split_at(redact::seam(rest, limits::DELTA_BYTES_MAX));
+        rest = remainder;
         (!piece.is_empty()).then_some(piece)
     })
 }

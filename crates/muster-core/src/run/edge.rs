@@ -113,7 +113,7 @@ impl Edge {
         along || against
     }
 
-    /// What an envelope from `from` is when both ends lead or neither does.
+    /// The direction of an envelope from `from` when both ends lead or neither does.
     fn direction(&self, from: NodeId) -> Direction {
         match self.kind {
             EdgeType::Handoff if self.from == from => Direction::Task,
@@ -130,7 +130,7 @@ pub struct HandoffEnd {
     pub leads: bool,
 }
 
-/// The way that a handoff takes.
+/// The route of a handoff.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
     /// The oldest edge that permits it.
@@ -139,9 +139,9 @@ pub struct Way {
     pub direction: Direction,
 }
 
-/// Finds the way from one node to another; `None` when no edge permits it (RUNS-HAND-1).
+/// Finds the route from one node to another; `None` when no edge permits it (RUNS-HAND-1).
 ///
-/// `edges` are in the order of their making.
+/// `edges` are in the order of their creation.
 pub fn way<'a>(
     edges: impl IntoIterator<Item = &'a Edge>,
     from: HandoffEnd,

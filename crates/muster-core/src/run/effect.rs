@@ -50,7 +50,7 @@ pub enum RunEffect {
     CloseProvider { node: NodeId },
     /// End everything of a removed node, and its worktree if nothing in it would be lost.
     RemoveNode { node: NodeId },
-    /// Open the session that a node's events are kept in.
+    /// Open the session that records a node's events.
     OpenSession { node: NodeId, session: SessionId },
     /// Give a node its own worktree; reported by `PlaceNode`.
     MakeWorktree { node: NodeId },
@@ -64,7 +64,7 @@ pub enum RunEffect {
         /// The call.
         tool: Box<Tool>,
     },
-    /// Give the outcome of a call to the agent that waits for it.
+    /// Send the outcome of a call to the waiting agent.
     AnswerTool {
         node: NodeId,
         /// The call.
@@ -79,14 +79,14 @@ pub enum RunEffect {
     },
 }
 
-/// How a turn is brought to its end.
+/// How a turn is ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StopManner {
     /// It has ended on its own.
     Ended,
     /// The provider is interrupted, and killed if it does not end.
     Interrupt,
-    /// The process is killed with all that it started.
+    /// The process is killed with its descendants.
     Kill,
 }
 
@@ -101,7 +101,7 @@ pub enum Timer {
     Budget(TurnId),
 }
 
-/// What a person has decided about a provider's question.
+/// A person's decision about a provider's question.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ApprovalDecision {
     pub node: NodeId,
@@ -115,7 +115,7 @@ pub struct ApprovalDecision {
     pub args: Map<String, Value>,
 }
 
-/// What follows from an event, in the state that it led to or a later one.
+/// The effects of an event, in the state after it or a later one.
 pub fn react(docs: &Docs, event: &RunEvent) -> Lookup<Vec<RunEffect>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(Vec::new()) };
     let node = match event.node_id {
@@ -179,7 +179,7 @@ pub fn react(docs: &Docs, event: &RunEvent) -> Lookup<Vec<RunEffect>> {
     }
 }
 
-/// Whether the runtime executes a call; what changes the run itself is done already.
+/// Whether the runtime executes a call; changes of the run itself are done already.
 fn is_work(tool: &Tool) -> bool {
     let name = tool.name.as_str();
     let lists: [&[&str]; 3] = [WorkRequest::NAMES, LookRequest::NAMES, &GATED_TASK_TOOLS];
@@ -195,7 +195,7 @@ fn of_run(run: &Run, patched: &RunPatched) -> Vec<RunEffect> {
     }
     match patch.verifying {
         Some(true) if run.verifying && patch.id.is_none() => effects.push(RunEffect::RunChecks),
-        // Checks that ended by themselves leave their outcome in the same patch.
+        // Checks that ended on their own leave their outcome in the same patch.
         Some(false) if patch.verification.is_none() && patch.id.is_none() => {
             effects.push(RunEffect::KillChecks);
         }
@@ -247,7 +247,7 @@ fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<RunEffect> {
     effects
 }
 
-/// Whether the process of a node has nothing more to do: it is held, or its session is over.
+/// Whether the process of a node is idle: the node is held, or its session is over.
 fn ends_session(node: &Node, patched: &NodePatched, rests: bool) -> bool {
     let patch = &patched.patch;
     let over = patch.session.as_ref().is_some_and(|session| session.session_id == SESSION_PENDING);
@@ -282,7 +282,7 @@ fn of_turn(docs: &Docs, run: &Run, event: &RunEvent, moved: &TurnMoved) -> Looku
     })
 }
 
-/// How a turn that ends for a reason is brought to its end.
+/// How a turn is ended for a reason.
 fn manner(reason: TurnReason) -> StopManner {
     match reason.status() {
         TurnStatus::Completed => StopManner::Ended,

@@ -48,7 +48,6 @@ pub struct RunEvent {
     pub fact: RunFact,
 }
 
-/// Where a type of event comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventSource {
     /// The contract names it.
@@ -57,7 +56,7 @@ pub enum EventSource {
     Addition,
 }
 
-/// Defines the facts, their names on the wire and where those come from.
+/// Defines the facts, their names on the wire and their source.
 macro_rules! facts {
     ($($(#[$doc:meta])* $variant:ident($payload:ty) = $name:literal, $source:ident;)*) => {
         /// A fact, in the past tense.
@@ -76,7 +75,7 @@ macro_rules! facts {
             }
         }
 
-        /// Every type of event that there is.
+        /// Every type of event.
         pub const TYPES: &[(&str, EventSource)] = &[$(($name, EventSource::$source),)*];
     };
 }

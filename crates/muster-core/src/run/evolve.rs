@@ -79,7 +79,7 @@ fn apply(docs: &mut RunDocs, place: FactPlace<'_>) -> Applied {
     }
 }
 
-/// Changes the counts; the first event finds none.
+/// Changes the counts; the first event creates them.
 pub(crate) fn change_pulse(docs: &mut RunDocs, change: impl FnOnce(&mut RunPulse)) -> Applied {
     match docs.edit(&RunKey::Pulse)? {
         Some(RunDocument::Pulse(pulse)) => change(pulse),

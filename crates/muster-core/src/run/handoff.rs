@@ -16,7 +16,7 @@ use crate::Documents;
 
 type Docs = Documents<RunAggregate>;
 
-/// The way from one node to another, if an edge permits it (RUNS-HAND-1).
+/// The route from one node to another, if an edge permits it (RUNS-HAND-1).
 pub fn way(docs: &Docs, from: NodeId, to: NodeId) -> Lookup<Option<Way>> {
     let edges = lookup::edges(docs)?;
     way_along(docs, &edges, from, to)
@@ -38,23 +38,23 @@ pub fn due(docs: &Docs, turn: &NodeTurn) -> Lookup<Vec<(NodeId, Way)>> {
     let Some(node) = lookup::find_node(docs, turn.node_id)? else { return Ok(Vec::new()) };
     let edges = lookup::edges(docs)?;
     let work = work_given(docs, turn)?;
-    let told: BTreeSet<NodeId> = turn.sent_to.iter().copied().collect();
+    let already_sent: BTreeSet<NodeId> = turn.sent_to.iter().copied().collect();
     let mut due: Vec<(NodeId, Way)> = Vec::new();
     for giver in &work.givers {
         let counts = node.origin.node_id == Some(*giver)
             || lookup::find_node(docs, *giver)?.is_some_and(|giver| giver.orchestrator);
-        if !counts || told.contains(giver) {
+        if !counts || already_sent.contains(giver) {
             continue;
         }
         let way = way_along(docs, &edges, turn.node_id, *giver)?;
-        // A report, also where the edge alone would make it a task.
+        // A report, even if the edge alone would make it a task.
         due.extend(way.map(|way| (*giver, Way { direction: Direction::Report, ..way })));
     }
     if !work.given {
         return Ok(due);
     }
     for edge in edges.iter().filter(|edge| edge.from == turn.node_id && edge.auto_deliver) {
-        let served = told.contains(&edge.to) || due.iter().any(|(to, _)| *to == edge.to);
+        let served = already_sent.contains(&edge.to) || due.iter().any(|(to, _)| *to == edge.to);
         if !served {
             let way = way_along(docs, &edges, turn.node_id, edge.to)?;
             due.extend(way.map(|way| (edge.to, way)));
@@ -63,7 +63,7 @@ pub fn due(docs: &Docs, turn: &NodeTurn) -> Lookup<Vec<(NodeId, Way)>> {
     Ok(due)
 }
 
-/// What a turn was given to do.
+/// What a turn was asked to do.
 struct Work {
     /// Whether a person or a task requested something.
     given: bool,
@@ -71,7 +71,7 @@ struct Work {
     givers: Vec<NodeId>,
 }
 
-/// The nodes whose tasks a turn was given, each once, in their order.
+/// The nodes that gave a turn its tasks, each once, in their order.
 pub fn givers(docs: &Docs, turn: &NodeTurn) -> Lookup<Vec<NodeId>> {
     Ok(work_given(docs, turn)?.givers)
 }

@@ -169,8 +169,8 @@ impl IdSeed {
     }
 }
 
-/// Makes ids out of a seed. They sort in the order in which they are made, and no two end alike: a
-/// short form of an id is its end.
+/// Creates ids from a seed. They sort in the order of their creation, and no two have the same
+/// suffix: the short form of an id is its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Mint {
     seed: IdSeed,
@@ -182,8 +182,8 @@ impl Mint {
     /// The next id.
     pub fn fresh(&mut self) -> u128 {
         self.count += 1;
-        // The counter adds to random bits, in their middle and at their end; the top one is kept
-        // free for its carry.
+        // The counter is added to random bits, in their middle and at their end; the top one is
+        // kept free for its carry.
         let tail = (self.seed.0 & (TAIL_BITS >> 1)) + (self.count << 32) + self.count;
         v7(self.now, self.seed.0 >> 64, tail)
     }

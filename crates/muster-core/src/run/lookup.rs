@@ -78,7 +78,7 @@ pub fn pulse(docs: &Docs) -> Lookup<RunPulse> {
     }
 }
 
-/// What happened lately to the graph.
+/// Recent changes of the graph.
 pub fn journal(docs: &Docs) -> Lookup<Journal> {
     match docs.get(&RunKey::Journal)? {
         Some(RunDocument::Journal(journal)) => Ok(journal.clone()),

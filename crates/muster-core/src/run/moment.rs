@@ -78,7 +78,7 @@ fn parse(text: &str) -> Option<Moment> {
     let milli: i64 = format!("{fraction:0<3}")[..3].parse().ok()?;
     let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
     let moment = Moment(Timestamp(seconds * 1_000 + milli));
-    // What does not come back as written names a day or an hour that does not exist.
+    // A date that does not format back to its input does not exist.
     moment.to_string().starts_with(whole).then_some(moment)
 }
 

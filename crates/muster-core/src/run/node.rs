@@ -272,7 +272,7 @@ impl Node {
         }
     }
 
-    /// Brings everything that follows from other fields in line with them.
+    /// Updates every derived field.
     pub(super) fn settle(&mut self, run: &Run, now: Moment) {
         self.inbox_count = self.queue.len();
         self.effective = Rights::of(&self.capabilities, run.global_mode, run.phase);

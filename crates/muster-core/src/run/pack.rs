@@ -1,5 +1,5 @@
-//! Context packs: the knowledge that goes with a handoff (RUNS-PACK), filled in a fixed order until
-//! its characters are used up. The same sources give the same pack.
+//! Context packs: the knowledge that is sent with a handoff (RUNS-PACK), filled in a fixed order
+//! until its characters are used up. The same sources give the same pack.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ use crate::{
 
 type Docs = Documents<RunAggregate>;
 
-/// Artifacts of the sender that are looked at.
+/// Artifacts of the sender that are considered.
 const ARTIFACTS_MAX: u32 = 50;
 /// Characters of a goal.
 const GOAL_CHARS_MAX: usize = 2_000;
@@ -29,7 +29,7 @@ const GOAL_CHARS_MAX: usize = 2_000;
 /// What a pack needs besides the documents of the run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PackSource {
-    /// The artifact that it will be.
+    /// The id of its artifact.
     pub id: ArtifactId,
     /// When it is made.
     pub now: Moment,
@@ -96,17 +96,16 @@ pub struct PackInput {
     pub payload_id: ItemId,
 }
 
-/// What was compiled from a context tree.
+/// The compiled context tree.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct PackTree {
     /// Hash of the whole tree.
     pub z1: Digest,
-    /// Hash of what is left of it.
+    /// Hash of the compiled part.
     pub z2: Digest,
     /// Hash of the text.
     pub z3: Digest,
     pub text: String,
-    /// By which rule nodes were dropped.
     pub policy: CollapsePolicy,
     /// How many were.
     pub dropped: u64,
@@ -162,7 +161,7 @@ pub struct RunContextPack {
     pub constraints: Vec<String>,
     /// The sender's task.
     pub task: Option<PackTask>,
-    /// What was compiled from the sender's context tree.
+    /// The compiled context tree of the sender.
     pub ctree: Option<PackTree>,
     /// How much of the budget is used.
     pub budget: PackBudget,
@@ -175,7 +174,7 @@ pub struct Builder {
     docs: Vec<DocRef>,
 }
 
-/// Begins a pack with what the run knows: goal, task, changed files, artifacts (RUNS-PACK-3).
+/// Begins a pack with the run's own data: goal, task, changed files, artifacts (RUNS-PACK-3).
 pub fn begin(docs: &Docs, sender: &Node, source: PackSource) -> Lookup<Option<Builder>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(None) };
     let found = recent_artifacts(docs, sender.id)?;
@@ -249,7 +248,7 @@ fn changed(artifact: &Artifact) -> Vec<(String, String)> {
 }
 
 impl Builder {
-    /// Makes a change if the pack still fits with it.
+    /// Makes a change if the pack still fits.
     fn add(&mut self, change: impl FnOnce(&mut RunContextPack)) {
         let mut larger = self.pack.clone();
         change(&mut larger);
@@ -265,7 +264,7 @@ impl Builder {
         self.pack.budget.max_chars.saturating_sub(size(&self.pack))
     }
 
-    /// Adds what was compiled from the context tree, then excerpts as long as they fit.
+    /// Adds the compiled context tree, then excerpts as long as they fit.
     pub fn finish(mut self, ctree: Option<PackTree>) -> RunContextPack {
         if let Some(ctree) = ctree {
             self.add(|pack| pack.ctree = Some(ctree));

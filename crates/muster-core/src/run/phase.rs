@@ -21,7 +21,7 @@ use crate::run::{
     stall,
 };
 
-/// Enters a phase; what a node may do follows it (RUNS-PH-5).
+/// Enters a phase; the rights of nodes follow it (RUNS-PH-5).
 pub(crate) fn enter(draft: &mut RunDraft<'_>, phase: Phase, reason: PhaseReason) -> Found<()> {
     let previous_phase = Some(draft.run()?.phase);
     draft.emit(RunFact::PhaseChanged(PhaseChanged { phase, previous_phase, reason }))?;
@@ -56,7 +56,7 @@ pub(crate) fn booted(draft: &mut RunDraft<'_>, report: &BootReport) -> Found<()>
     deliver_goal(draft)
 }
 
-/// Queues the goal for the lead, once, as soon as both are there (RUNS-AUTO-1).
+/// Queues the goal for the lead, once, as soon as both exist (RUNS-AUTO-1).
 pub(crate) fn deliver_goal(draft: &mut RunDraft<'_>) -> Found<()> {
     let Some(run) = lookup::find_run(draft.docs())? else { return Ok(()) };
     let due = run.phase == Phase::Execute && run.status.is_active() && !run.goal_delivered;
@@ -156,15 +156,15 @@ fn outcome(draft: &RunDraft<'_>, report: &VerifyReport, counts: bool) -> Found<V
 fn failed(draft: &mut RunDraft<'_>, report: &VerifyReport) -> Found<()> {
     enter(draft, Phase::Execute, PhaseReason::VerifyFailed)?;
     draft.change_run(|run| run.completion = None)?;
-    let told = receivers(draft)?;
-    for node in &told {
+    let receivers = receivers(draft)?;
+    for node in &receivers {
         handoff_rules::verification(draft, *node, report)?;
     }
     forget_changes(draft)?;
     if stall::verification(draft, report)? {
         return Ok(());
     }
-    if told.is_empty() {
+    if receivers.is_empty() {
         let reason = StatusReason::plain(StatusCode::VerifyFailed, draft.now());
         return life::pause(draft, reason);
     }
@@ -190,7 +190,7 @@ fn forget_changes(draft: &mut RunDraft<'_>) -> Found<()> {
     changed.into_iter().try_for_each(|id| draft.change_node(id, |node| node.changed = false))
 }
 
-/// VERIFY is passed, or was not wanted.
+/// VERIFY is passed, or was not requested.
 fn passed(draft: &mut RunDraft<'_>, reason: PhaseReason) -> Found<()> {
     let run = draft.run()?;
     let Some(completion) = run.completion.clone() else { return Ok(()) };
@@ -222,7 +222,7 @@ pub(crate) fn assign_docs(draft: &mut RunDraft<'_>) -> Found<()> {
     }
 }
 
-/// Takes the documentation up again after a pause.
+/// Resumes the documentation after a pause.
 pub(crate) fn resume_docs(draft: &mut RunDraft<'_>) -> Found<()> {
     let run = draft.run()?;
     let (Phase::DocsSync, Some(writer)) = (run.phase, run.docs_node_id) else { return Ok(()) };

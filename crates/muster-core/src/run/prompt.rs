@@ -50,11 +50,10 @@ pub struct PromptSource {
     pub task: Option<BoundTask>,
     /// Heads of context packs, by artifact.
     pub packs: BTreeMap<ArtifactId, String>,
-    /// What people typed into inputs that are kept without the secrets in them.
+    /// Unredacted inputs of people.
     pub originals: BTreeMap<ItemId, String>,
-    /// Artifacts that hold inputs which are too long, whole.
+    /// Artifacts with the full text of inputs that are too long.
     pub overflow: BTreeMap<ItemId, ArtifactId>,
-    /// How the agent calls Muster's tools.
     pub tools: ToolStyle,
 }
 
@@ -134,9 +133,9 @@ pub struct Prompt {
     pub parts: PromptParts,
     /// Inputs that it holds.
     pub consumed: Vec<Consumed>,
-    /// What was left out to make it fit.
+    /// What was left out so that it fits.
     pub shed: Vec<&'static str>,
-    /// What the agent gets, where that is more than may be kept.
+    /// What the agent gets, if that differs from what may be stored.
     unkept: Option<Unkept>,
 }
 
@@ -154,7 +153,7 @@ impl std::fmt::Debug for Unkept {
 }
 
 impl Prompt {
-    /// What the agent is sent: everything, or what its session does not know.
+    /// The text for the agent: everything, or what its session does not know.
     pub fn delivered(&self, kind: PromptKind) -> String {
         match (kind, &self.unkept) {
             (PromptKind::Full, Some(unkept)) => unkept.full.clone(),
@@ -165,7 +164,7 @@ impl Prompt {
     }
 }
 
-/// A prompt that does not fit whatever is left out (`prompt_too_large`).
+/// A prompt that does not fit even at the smallest stage (`prompt_too_large`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge {
     /// Characters that it has.
@@ -184,7 +183,7 @@ struct Detail {
     all_inputs: bool,
 }
 
-/// Links that stay when the others have to go.
+/// Links that stay when the others are left out.
 const FEW_LINKS: usize = 10;
 
 /// Every stage with the name of what it leaves out.
@@ -219,15 +218,14 @@ enum Form {
     Typed,
 }
 
-/// Everything that a prompt is built from.
 struct View<'a> {
     docs: &'a Docs,
     run: &'a Run,
     node: &'a Node,
     source: &'a PromptSource,
     /// The last turn whose prompt the provider's present session got.
-    told: Option<&'a NodeTurn>,
-    /// Inputs, those that come again first.
+    last_sent: Option<&'a NodeTurn>,
+    /// Inputs, redelivered ones first.
     inputs: Vec<(Consumed, &'a InboxItem)>,
 }
 
@@ -238,7 +236,7 @@ pub fn build(
     source: &PromptSource,
 ) -> Lookup<Option<Result<Prompt, TooLarge>>> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(None) };
-    let told = match node.told_turn_id {
+    let last_sent = match node.told_turn_id {
         Some(id) => lookup::find_turn(docs, id)?,
         None => None,
     };
@@ -248,7 +246,7 @@ pub fn build(
             inputs.push((taken, item));
         }
     }
-    let view = View { docs, run, node, source, told, inputs };
+    let view = View { docs, run, node, source, last_sent, inputs };
     let max = run.settings.prompt_max_chars as usize;
     let mut shed = Vec::new();
     let mut length = 0;
@@ -265,8 +263,8 @@ pub fn build(
 }
 
 fn assemble(view: &View<'_>, detail: Detail) -> Lookup<Prompt> {
-    let told_inputs = inputs::chosen(view, detail);
-    let text = inputs::render(view, told_inputs, detail, Form::Kept)?;
+    let chosen_inputs = inputs::chosen(view, detail);
+    let text = inputs::render(view, chosen_inputs, detail, Form::Kept)?;
     let head = task::head(view);
     let roster = roster::full(view, detail.roster)?;
     let task =
@@ -287,24 +285,24 @@ fn assemble(view: &View<'_>, detail: Detail) -> Lookup<Prompt> {
         own: short_hash(&head.own),
         task: short_hash(&head.task),
     };
-    let told = knows(view, &parts);
-    let asked = |blocks: &Blocks, text: &str| match told {
+    let last_sent = knows(view, &parts);
+    let render = |blocks: &Blocks, text: &str| match last_sent {
         None => Ok((blocks.full(), names(blocks))),
-        Some(told) => delta(view, told, blocks, &parts, (&head, text)),
+        Some(last_sent) => delta(view, last_sent, blocks, &parts, (&head, text)),
     };
-    let (sent, sent_blocks) = asked(&blocks, &text)?;
+    let (sent, sent_blocks) = render(&blocks, &text)?;
     let is_original =
         |(taken, _): &(Consumed, &InboxItem)| view.source.originals.contains_key(&taken.id);
-    let unkept = if told_inputs.iter().any(is_original) {
-        let text = inputs::render(view, told_inputs, detail, Form::Typed)?;
+    let unkept = if chosen_inputs.iter().any(is_original) {
+        let text = inputs::render(view, chosen_inputs, detail, Form::Typed)?;
         let blocks = Blocks { task: task(&text), ..blocks.clone() };
-        let (sent, _) = asked(&blocks, &text)?;
+        let (sent, _) = render(&blocks, &text)?;
         Some(Unkept { full: blocks.full(), sent })
     } else {
         None
     };
-    let kind = if told.is_some() { PromptKind::Delta } else { PromptKind::Full };
-    let consumed = told_inputs.iter().map(|(taken, _)| *taken).collect();
+    let kind = if last_sent.is_some() { PromptKind::Delta } else { PromptKind::Full };
+    let consumed = chosen_inputs.iter().map(|(taken, _)| *taken).collect();
     let shed = Vec::new();
     Ok(Prompt { blocks, kind, sent, sent_blocks, parts, consumed, shed, unkept })
 }
@@ -320,28 +318,28 @@ fn names(blocks: &Blocks) -> Vec<&'static str> {
     names
 }
 
-/// The turn whose prompt the provider still knows; without one everything is sent
-/// (RUNS-PROMPT-4).
+/// The turn whose prompt the provider still knows; without one everything is sent (RUNS-PROMPT-4).
 fn knows<'a>(view: &View<'a>, parts: &PromptParts) -> Option<&'a NodeTurn> {
     let gone =
         view.node.connection.status == ConnectionStatus::Disconnected && !view.node.session.resume;
     let forgets = view.source.tools == ToolStyle::None;
-    view.told.filter(|told| !gone && !forgets && told.prompt_parts.identity == parts.identity)
+    view.last_sent
+        .filter(|last_sent| !gone && !forgets && last_sent.prompt_parts.identity == parts.identity)
 }
 
 /// What the provider does not know yet.
 fn delta(
     view: &View<'_>,
-    told: &NodeTurn,
+    last_sent: &NodeTurn,
     blocks: &Blocks,
     parts: &PromptParts,
     (head, inputs): (&task::TaskHeader, &str),
 ) -> Lookup<(String, Vec<&'static str>)> {
-    let old = &told.prompt_parts;
+    let old = &last_sent.prompt_parts;
     let changed = |new: &str, old: &str, text: &str| {
         if new == old { String::new() } else { text.to_owned() }
     };
-    let roster = roster::changes(view, told.seq)?;
+    let roster = roster::changes(view, last_sent.seq)?;
     let task = joined([
         changed(&parts.run, &old.run, &head.run).as_str(),
         &changed(&parts.goal, &old.goal, &head.goal),
@@ -368,8 +366,8 @@ fn delta(
 
 /// Texts with an empty line between them, without empty ones.
 fn joined<const N: usize>(texts: [&str; N]) -> String {
-    let said = texts.into_iter().filter(|text| !text.is_empty());
-    said.collect::<Vec<_>>().join("\n\n")
+    let filled = texts.into_iter().filter(|text| !text.is_empty());
+    filled.collect::<Vec<_>>().join("\n\n")
 }
 
 /// Enough of a hash to distinguish texts of one node.

@@ -1,5 +1,5 @@
-//! What changes with nearly every event: how far the log is, how much there is of everything, and
-//! what happened lately to the graph. Kept apart from the run, so that an event costs little.
+//! What changes with nearly every event: the head of the log, counts, and recent changes of the
+//! graph. Kept apart from the run, so that an event is cheap.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use super::{
     moment::Moment,
 };
 
-/// How far a run's log is, and how much there is of everything.
+/// The head of a run's log, and counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunPulse {
@@ -35,7 +35,7 @@ pub struct RunPulse {
 /// Recent changes of the graph, for prompts that contain only what is new.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Journal {
-    /// Number of the newest event that is no longer in it; zero when nothing was left out.
+    /// Number of the newest event that was dropped; zero when nothing was.
     pub forgotten: u64,
     /// Oldest first.
     pub entries: Vec<GraphEntry>,
@@ -62,7 +62,7 @@ pub enum GraphChange {
         /// Its name.
         label: String,
     },
-    /// A node has another name, role or provider.
+    /// A node's name, role or provider changed.
     Changed { node: NodeId },
     /// A node failed.
     Failed { node: NodeId },
@@ -77,7 +77,7 @@ pub enum GraphChange {
 }
 
 impl Journal {
-    /// Adds a change, and forgets the oldest beyond the limit.
+    /// Adds a change, and drops the oldest beyond the limit.
     pub(super) fn add(&mut self, seq: u64, change: GraphChange) {
         self.entries.push(GraphEntry { seq, change });
         if self.entries.len() > JOURNAL_ENTRIES_MAX {

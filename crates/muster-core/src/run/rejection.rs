@@ -14,7 +14,7 @@ use crate::tasks::id::TaskId;
 pub enum RunRejection {
     /// The run was never created (`UNKNOWN_RUN`).
     UnknownRun,
-    /// The run is there already (`BAD_VALUE`).
+    /// The run exists already (`BAD_VALUE`).
     RunExists,
     /// No such node (`UNKNOWN_NODE`).
     UnknownNode { id: NodeId },
@@ -35,7 +35,7 @@ pub enum RunRejection {
         /// The text.
         reference: String,
     },
-    /// Arguments of a tool that do not fit (`INVALID_INPUT`).
+    /// Invalid arguments of a tool (`INVALID_INPUT`).
     InvalidArguments {
         /// What is wrong with them.
         fault: String,
@@ -73,9 +73,9 @@ pub enum RunRejection {
         /// What became of it.
         state: ItemState,
     },
-    /// The run is kept under a version that this program does not know (`CONTRACT_VERSION`).
+    /// The run has a contract version that this program does not know (`CONTRACT_VERSION`).
     ContractVersion { version: String },
-    /// A value does not fit (`BAD_VALUE`).
+    /// An invalid value (`BAD_VALUE`).
     BadValue {
         /// The field, with dots between levels.
         field: String,
@@ -92,13 +92,13 @@ pub enum RunRejection {
     MissingField { field: &'static str },
     /// From and to are the same node (`SELF_EDGE`).
     SelfEdge,
-    /// There are as many as there may be (`LIMIT_REACHED`).
+    /// The maximum number is reached (`LIMIT_REACHED`).
     LimitReached {
         what: Limited,
         /// How many.
         max: u64,
     },
-    /// The provider cannot take other arguments (`MODIFY_UNSUPPORTED`).
+    /// The provider cannot take changed arguments (`MODIFY_UNSUPPORTED`).
     ModifyUnsupported { id: ApprovalId },
     /// No receiver was given and none can be inferred (`NO_TARGET_NODE`).
     NoTargetNode,
@@ -123,11 +123,10 @@ pub enum RunRejection {
     NotRunnable { id: NodeId },
     /// The turn has ended, or belongs to another node.
     TurnNotLive { id: TurnId },
-    /// The phase is another one by now.
+    /// The phase has changed.
     WrongPhase { phase: Phase },
 }
 
-/// Something that has a greatest number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limited {
     /// Nodes of a run.

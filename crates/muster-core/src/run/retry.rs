@@ -1,4 +1,4 @@
-//! When a failed turn is tried again (RUNS-TURN-7).
+//! When a failed turn is retried (RUNS-TURN-7).
 
 use super::turn::{RetryPolicy, TurnReason};
 
@@ -6,7 +6,7 @@ const FIRST_DELAY_MS: u64 = 5_000;
 const DELAY_MS_MAX: u64 = 300_000;
 const FIRST_RATE_DELAY_MS: u64 = 60_000;
 const RATE_DELAY_MS_MAX: u64 = 900_000;
-/// Tries of a turn that the provider put off.
+/// Retries of a turn that the provider put off.
 const RATE_TRIES_MAX: u32 = 5;
 /// Share by which a pause may be shorter or longer.
 const JITTER_PERCENT: u64 = 20;
@@ -16,7 +16,6 @@ const JITTER_PERCENT: u64 = 20;
 pub struct Pause {
     /// The pause.
     pub ms: u64,
-    /// Retries that there are in all.
     pub max: u32,
 }
 

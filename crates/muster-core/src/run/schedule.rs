@@ -54,9 +54,9 @@ pub struct NodeStart {
 /// What can start in a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Agenda {
-    /// Nodes that may start now, the first first; as many as the run's own limit leaves.
+    /// Nodes that may start now, in order; as many as the run's own limit allows.
     pub starts: Vec<NodeStart>,
-    /// When to ask again if nothing happens before.
+    /// When to check again if nothing happens before.
     pub next: Option<Moment>,
     /// Turns that hold a slot.
     pub running: u32,
@@ -122,13 +122,13 @@ pub fn readiness(
     if run.mode != Mode::Auto || run.phase != Phase::Execute || !lone || !calm {
         return Readiness::Idle;
     }
-    // RUNS-AUTO-2: never in a busy loop.
+    // RUNS-AUTO-2: no busy loop.
     let pause = i64::from(run.settings.auto_min_interval_ms);
     let due = node.last_turn.as_ref().map_or(now, |last| last.ended_at.after_ms(pause));
     if due <= now { Readiness::Ready(Trigger::Auto) } else { Readiness::Waits(due) }
 }
 
-/// Whether a node has nothing to do and nothing planned.
+/// Whether a node is idle with nothing planned.
 fn is_at_rest(run: &Run, node: &Node, now: Moment) -> bool {
     node.turn.is_none() && node.retry.is_none() && on_its_own(run, node, now) == Readiness::Idle
 }
@@ -144,7 +144,7 @@ fn is_over_budget(run: &Run, nodes: &[&Node], node: &Node) -> bool {
     run.budget.exceeded(&usage).is_some() || node.budget.exceeded(&node.usage).is_some()
 }
 
-/// Whether a node may start on its inputs, or to try again.
+/// Whether a node may start on its inputs, or for a retry.
 fn on_its_own(run: &Run, node: &Node, now: Moment) -> Readiness {
     if node.turn.is_some() || node.reset_requested.is_some() {
         return Readiness::Idle;
@@ -161,7 +161,7 @@ fn on_its_own(run: &Run, node: &Node, now: Moment) -> Readiness {
         }
         (NodeStatus::Idle, None) => {}
     }
-    // Inputs that come again need no new ones.
+    // Redelivered inputs need no new ones.
     let resumes = |last: &LastTurn| last.reason.resumes();
     match node.redeliver_turn_id {
         Some(_) if node.last_turn.as_ref().is_some_and(resumes) => {
@@ -173,7 +173,7 @@ fn on_its_own(run: &Run, node: &Node, now: Moment) -> Readiness {
     if is_deliverable(run, node) { Readiness::Ready(trigger(run, node)) } else { Readiness::Idle }
 }
 
-/// Whether what waits may start a turn (RUNS-AUTO-4).
+/// Whether the waiting inputs may start a turn (RUNS-AUTO-4).
 fn is_deliverable(run: &Run, node: &Node) -> bool {
     let queue = &node.queue;
     let pressing = queue.user > 0 || queue.waking > 0 || node.start_requested;
@@ -223,7 +223,7 @@ pub fn budget_deadline(docs: &Docs, turn: TurnId) -> Lookup<Option<Moment>> {
     Ok(own.into_iter().chain(shared).min())
 }
 
-/// What a turn of a node would take: inputs of the turn that it repeats, then those that wait
+/// The inputs of a node's next turn: those of the turn that it repeats, then the waiting ones
 /// (RUNS-INBOX-4).
 pub fn inputs(docs: &Docs, node: &Node) -> Lookup<Vec<Consumed>> {
     let mut inputs = Vec::new();
@@ -254,9 +254,9 @@ impl SlotRing {
     /// The next start, with its run; `None` when nothing can start.
     pub fn next(&mut self, agendas: &mut BTreeMap<RunId, Agenda>) -> Option<(RunId, NodeStart)> {
         let able = |(run, agenda): (&RunId, &Agenda)| (!agenda.starts.is_empty()).then_some(*run);
-        let behind = |run: &RunId| self.last.is_none_or(|last| *run > last);
+        let after_last = |run: &RunId| self.last.is_none_or(|last| *run > last);
         let waiting: Vec<RunId> = agendas.iter().filter_map(able).collect();
-        let run = waiting.iter().copied().find(behind).or_else(|| waiting.first().copied())?;
+        let run = waiting.iter().copied().find(after_last).or_else(|| waiting.first().copied())?;
         let start = agendas.get_mut(&run)?.starts.remove(0);
         self.last = Some(run);
         Some((run, start))

@@ -1,4 +1,4 @@
-//! Loop safety: what shows that a run goes in circles (RUNS-LOOP).
+//! Loop safety: detects that a run goes in circles (RUNS-LOOP).
 
 use crate::run::{
     RunFact,
@@ -13,7 +13,7 @@ use crate::run::{
     turn::NodeTurn,
 };
 
-/// What a person could do, in the order of how little it costs.
+/// What a person could do, cheapest first.
 const SUGGESTIONS: [&str; 5] = [
     "change the instructions",
     "reset the node's context",
@@ -26,7 +26,7 @@ const SUMMARIES_MAX: usize = 3;
 /// Characters of an agent's report of a stall.
 const REPORT_CHARS_MAX: usize = 300;
 
-/// A completed turn as far as loops are concerned.
+/// The part of a completed turn that matters for loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Trace {
     turn: TurnId,
@@ -73,7 +73,7 @@ pub(super) fn signs(
     let repetition = Repetition {
         output_hash: Some(output.to_owned()),
         diff_hash: diff.map(str::to_owned),
-        // RUNS-LOOP-2: a change that was not there before is progress.
+        // RUNS-LOOP-2: a new change is progress.
         output_count: match same_output && !is_progress(&recent, recent.len() - 1) {
             true => before.output_count + 1,
             false => 1,
@@ -103,11 +103,11 @@ fn alternates(turns: &[Trace], span: usize) -> bool {
         !same(first, second)
             && window.iter().enumerate().all(|(at, turn)| same(turn, &window[at % 2]))
     };
-    let said = in_turn(&|a, b| a.output == b.output)
+    let repeats_output = in_turn(&|a, b| a.output == b.output)
         && (2..window.len()).all(|at| !is_progress(window, at));
     let changed =
         window.iter().all(|turn| turn.diff.is_some()) && in_turn(&|a, b| a.diff == b.diff);
-    said || changed
+    repeats_output || changed
 }
 
 /// Stalls the run when a node's turns repeat once too often (RUNS-LOOP-1).

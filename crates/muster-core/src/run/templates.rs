@@ -1,6 +1,5 @@
-//! Role templates: their names, their files, and those that Muster brings along (RUNS-TPL).
+//! Role templates: their names, their files, and the built-in ones (RUNS-TPL).
 
-/// A template as its file has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunTemplate {
     /// Abilities in the header; shown to people, never a right.
@@ -13,7 +12,7 @@ pub struct RunTemplate {
     pub text: String,
 }
 
-/// Templates that are always there, by name.
+/// Built-in templates, by name.
 pub const BUILT_IN: [(&str, &str); 5] = [
     ("orchestrator", include_str!("templates/orchestrator.md")),
     ("planner", include_str!("templates/planner.md")),
@@ -22,7 +21,7 @@ pub const BUILT_IN: [(&str, &str); 5] = [
     ("investigator", include_str!("templates/investigator.md")),
 ];
 
-/// The file of a template that is always there.
+/// The file of a built-in template.
 pub fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, file)| *file)
 }

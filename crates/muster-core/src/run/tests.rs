@@ -53,7 +53,7 @@ impl Room {
         Self { docs: Documents::complete(), log: Vec::new(), now: START_MS, seeds: 0 }
     }
 
-    /// A run that was created and nothing else.
+    /// A run that was only created.
     fn queued(fields: RunFields) -> Self {
         let mut room = Self::empty();
         room.user(create(fields));
@@ -168,7 +168,7 @@ impl Room {
         self.agenda().starts.iter().map(|start| start.node).collect()
     }
 
-    /// The turn that a node would begin now.
+    /// The next turn of a node.
     fn planned(&mut self, node: NodeId) -> BeginTurn {
         let agenda = self.agenda();
         let start = agenda.starts.iter().find(|start| start.node == node);
@@ -199,7 +199,7 @@ impl Room {
         turn
     }
 
-    /// A turn whose prompt the provider has.
+    /// A turn whose prompt was sent.
     fn prompt(&mut self, node: NodeId) -> TurnId {
         let turn = self.begin(node);
         self.runtime(Ask::ReportSent { turn });
@@ -214,7 +214,7 @@ impl Room {
         self.report(turn, ProviderEvent::Delta { text: text.to_owned() })
     }
 
-    /// What a turn leaves, with the files that it changed.
+    /// The result of a turn, with the files that it changed.
     fn closing(&mut self, turn: TurnId, text: &str, changed: &[&str]) -> CloseTurn {
         let mut diff = self.file(ArtifactKind::Diff, "diff.patch");
         diff.diff = Some(difference(changed));

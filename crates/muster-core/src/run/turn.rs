@@ -153,7 +153,7 @@ pub struct TurnArtifacts {
 }
 
 impl Executor {
-    /// The one that events do not mention.
+    /// The default, which events omit.
     fn provider() -> Self {
         Self::Provider
     }

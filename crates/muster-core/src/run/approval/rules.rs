@@ -20,7 +20,7 @@ use crate::run::{
     turn::{Executor, Tool, TurnReason},
 };
 
-/// Denies whatever is pending in the run.
+/// Denies everything that is pending in the run.
 pub(crate) fn deny_all(draft: &mut RunDraft<'_>, cause: &str) -> Found<()> {
     let pending: Vec<Approval> =
         lookup::pending_approvals(draft.docs())?.into_iter().cloned().collect();
@@ -28,7 +28,7 @@ pub(crate) fn deny_all(draft: &mut RunDraft<'_>, cause: &str) -> Found<()> {
 }
 
 /// Denies what a turn has pending, because it ends (11 of the rules). A restart denies nothing: a
-/// person may still answer.
+/// person may still decide.
 pub(crate) fn deny_of_turn(
     draft: &mut RunDraft<'_>,
     turn: TurnId,
@@ -48,7 +48,7 @@ pub(crate) fn deny_of_turn(
     Ok(())
 }
 
-/// Denies an approval in the runtime's name.
+/// Denies an approval on behalf of the runtime.
 pub(crate) fn deny(draft: &mut RunDraft<'_>, approval: &Approval, cause: &str) -> Found<()> {
     let resolution = Resolution {
         status: Verdict::Denied,
@@ -60,7 +60,7 @@ pub(crate) fn deny(draft: &mut RunDraft<'_>, approval: &Approval, cause: &str) -
     close_denied(draft, approval, cause)
 }
 
-/// Records the answer; the node no longer waits for it (RUNS-APP-6).
+/// Records the decision; the node no longer waits for it (RUNS-APP-6).
 pub(crate) fn answer(
     draft: &mut RunDraft<'_>,
     approval: &Approval,
@@ -216,7 +216,7 @@ fn granted(
     Ok(())
 }
 
-/// Lets the runtime execute what a person approved.
+/// Lets the runtime execute an approved call.
 fn granted_work(draft: &mut RunDraft<'_>, approval: &Approval, tool: Tool) -> Found<()> {
     let turn = lookup::turn(draft.docs(), approval.turn_id)?.clone();
     let id = tool.id;

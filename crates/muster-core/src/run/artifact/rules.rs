@@ -20,7 +20,7 @@ pub(crate) fn record_in_turn(
     record(draft, node, file)
 }
 
-/// Records a file of a node, in the turn of the draft; the runtime's belong to the run.
+/// Records a file of a node, in the turn of the draft; files of the runtime belong to the run.
 pub(crate) fn record(draft: &mut RunDraft<'_>, node: NodeId, file: &WrittenFile) -> Found<()> {
     let artifact = Artifact {
         id: file.id,

@@ -19,7 +19,7 @@ use crate::run::{
     turn::NodeTurn,
 };
 
-/// What a person could do, in the order of how little it costs.
+/// What a person could do, cheapest first.
 const SUGGESTIONS: [&str; 4] = [
     "change the instructions",
     "delete one of the edges, or turn off its autoDeliver",
@@ -29,10 +29,10 @@ const SUGGESTIONS: [&str; 4] = [
 /// Turns that evidence names at most.
 const TURNS_SHOWN_MAX: u32 = 50;
 
-/// What a completed turn means for the count of turns that got nowhere.
+/// Whether a completed turn counts as unproductive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TurnProgress {
-    /// A file changed, or a person is there.
+    /// A file changed, or a person is present.
     Made,
     /// Nothing changed.
     None,
@@ -41,7 +41,7 @@ pub(crate) enum TurnProgress {
 }
 
 impl TurnProgress {
-    /// What a turn that left this diff has come to.
+    /// Progress of a turn with this diff.
     pub(crate) fn of(turn: &NodeTurn, diff: Option<&WrittenFile>) -> Self {
         let metadata = diff.and_then(|diff| diff.diff.as_ref());
         match metadata {
@@ -87,7 +87,7 @@ pub(crate) fn handed_back(draft: &RunDraft<'_>, turn: TurnId) -> Lookup<Option<H
     Ok(None)
 }
 
-/// Stalls the run when it has spent too many turns for nothing.
+/// Stalls the run when too many turns were unproductive.
 pub(crate) fn judge(draft: &mut RunDraft<'_>, turn: &NodeTurn) -> Found<()> {
     let run = draft.run()?;
     let limit = run.settings.brake_turns();
@@ -122,7 +122,7 @@ pub(crate) fn judge(draft: &mut RunDraft<'_>, turn: &NodeTurn) -> Found<()> {
     stall::declare(draft, evidence, Some(why))
 }
 
-/// The last turns of the run, or of two of its nodes, as what shows it.
+/// The last turns of the run, or of two of its nodes, as evidence.
 fn evidence(
     draft: &RunDraft<'_>,
     rule: StallRule,

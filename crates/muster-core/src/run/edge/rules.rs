@@ -1,4 +1,4 @@
-//! Edges: making, changing and removing them.
+//! Edges: creating, changing and removing them.
 
 use crate::run::{
     RunFact, RunRejection,

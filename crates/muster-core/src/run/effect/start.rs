@@ -8,7 +8,7 @@ use crate::run::{
     turn::TurnState,
 };
 
-/// Whether a start has to recover a run before anything else: something of it was in flight.
+/// Whether a start has to recover a run first: something of it was in flight.
 pub fn needs_recovery(docs: &Docs) -> Lookup<bool> {
     let Some(run) = lookup::find_run(docs)? else { return Ok(false) };
     let left =

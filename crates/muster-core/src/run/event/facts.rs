@@ -64,7 +64,7 @@ pub struct Beginning {
 }
 
 impl RunChange {
-    /// The whole of a run that has just been created.
+    /// The full patch of a new run.
     pub fn whole(run: &Run) -> Self {
         Self {
             run: RunPatch::whole(run),

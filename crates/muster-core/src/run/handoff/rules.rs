@@ -1,4 +1,4 @@
-//! Handoffs: those of the end of a turn, and those that Muster sends in its own name.
+//! Handoffs at the end of a turn, and those that Muster sends in its own name.
 
 use crate::{
     ListOrder, ListQuery,

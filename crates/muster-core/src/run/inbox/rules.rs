@@ -1,4 +1,4 @@
-//! Putting inputs into inboxes, and taking them out again.
+//! Adding inputs to inboxes, and removing them.
 
 use crate::run::{
     RunFact, RunRejection,
@@ -149,7 +149,7 @@ pub(crate) fn deliver(draft: &mut RunDraft<'_>, envelope: HandoffEnvelope) -> Fo
         } else {
             node.queue.other += 1;
         }
-        hear(node, from);
+        record_report(node, from);
     })
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn forgive(node: &mut Node) {
 }
 
 /// An awaited node has reported, or will not report.
-pub(crate) fn hear(node: &mut Node, from: NodeId) {
+pub(crate) fn record_report(node: &mut Node, from: NodeId) {
     if let Some(waiting) = &mut node.waiting_for
         && waiting.node_ids.contains(&from)
         && !waiting.heard.contains(&from)
@@ -184,7 +184,7 @@ pub(crate) fn hear(node: &mut Node, from: NodeId) {
     }
 }
 
-/// Takes out an input that waits, or one that failed.
+/// Removes a waiting or failed input.
 pub(crate) fn cancel(draft: &mut RunDraft<'_>, node: NodeId, id: ItemId) -> Found<()> {
     let state = own(draft, node, id)?.state;
     match state {
@@ -196,7 +196,8 @@ pub(crate) fn cancel(draft: &mut RunDraft<'_>, node: NodeId, id: ItemId) -> Foun
     }
 }
 
-/// Sends an input again whose turns failed: a person wants it, so the node may try (RUNS-TURN-8).
+/// Delivers an input again whose turns failed: a person wants it, so the node may try
+/// (RUNS-TURN-8).
 pub(crate) fn resend(draft: &mut RunDraft<'_>, node: NodeId, id: ItemId) -> Found<()> {
     let status = draft.run()?.status;
     if !status.is_active() {
@@ -222,7 +223,7 @@ fn own<'a>(draft: &'a RunDraft<'_>, node: NodeId, id: ItemId) -> Found<&'a Inbox
     if item.node_id == node { Ok(item) } else { reject(RunRejection::UnknownItem { id }) }
 }
 
-/// Ends that inputs are set aside.
+/// Clears inputs that were set aside.
 pub(crate) fn discard(
     draft: &mut RunDraft<'_>,
     node: NodeId,
@@ -237,7 +238,7 @@ pub(crate) fn discard(
     draft.change_node(node, |node| {
         let before = node.failed_inputs;
         node.failed_inputs = before.saturating_sub(gone);
-        // A person has looked after what it failed at.
+        // A person has attended to what it failed at.
         if before > 0 && node.failed_inputs == 0 {
             forgive(node);
         }
@@ -260,7 +261,7 @@ pub(crate) fn remove(
     draft.change_node(node, |node| gone.iter().for_each(|item| leave(&mut node.queue, item)))
 }
 
-/// Puts an input back into the counts.
+/// Adds an input to the counts.
 fn enter(queue: &mut QueueCounts, item: &InboxItem) {
     if item.kind == ItemKind::Message {
         queue.user += 1;
@@ -272,7 +273,7 @@ fn enter(queue: &mut QueueCounts, item: &InboxItem) {
     }
 }
 
-/// Takes an input off the counts.
+/// Removes an input from the counts.
 pub(crate) fn leave(queue: &mut QueueCounts, item: &InboxItem) {
     if item.kind == ItemKind::Message {
         queue.user -= 1;

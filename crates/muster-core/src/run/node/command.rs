@@ -153,8 +153,8 @@ impl PermissionPatch {
         if let Some(mode) = self.cli_permissions_mode {
             permissions.cli_permissions_mode = mode;
         }
-        let asked = self.spawn_requires_approval.unwrap_or(permissions.spawn_requires_approval);
-        permissions.spawn_requires_approval = asked || !leads;
+        let required = self.spawn_requires_approval.unwrap_or(permissions.spawn_requires_approval);
+        permissions.spawn_requires_approval = required || !leads;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Nodes, edges, and the journal of what happened to them.
+//! Nodes, edges, and the journal of their changes.
 
 use crate::run::{
     RunDocument, RunKey,

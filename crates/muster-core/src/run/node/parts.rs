@@ -305,7 +305,7 @@ pub struct QueueCounts {
     pub since: Option<Moment>,
 }
 
-/// Where the orders of a queue begin, so that there is room in front.
+/// First order of a queue, with room in front.
 const QUEUE_MIDDLE: u64 = 1 << 32;
 
 impl Default for QueueCounts {

@@ -50,7 +50,7 @@ fn isolate(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     Ok(())
 }
 
-/// Drops the inputs that wait; returns how many there were.
+/// Drops the waiting inputs; returns how many there were.
 fn empty_inbox(draft: &mut RunDraft<'_>, id: NodeId) -> Found<u32> {
     let waiting: Vec<ItemId> =
         lookup::queued(draft.docs(), id, None)?.iter().map(|item| item.id).collect();

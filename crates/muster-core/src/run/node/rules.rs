@@ -130,7 +130,7 @@ fn blank(draft: &mut RunDraft<'_>, input: &GraphNodeInput, origin: NodeOrigin) -
     })
 }
 
-/// Sets what is given, if it fits.
+/// Sets the given fields, if they are valid.
 pub(crate) fn apply(draft: &RunDraft<'_>, node: &mut Node, input: &GraphNodeInput) -> Found<()> {
     check_texts(input)?;
     if let Some(alias) = &input.alias {
@@ -193,7 +193,7 @@ fn check_texts(input: &GraphNodeInput) -> Found<()> {
         .try_for_each(|command| filled("session.resetCommands", command, limits::NAME_CHARS_MAX))
 }
 
-/// An alias names one node of the run, and no id.
+/// An alias names one node of the run, and is not an id.
 fn unique(draft: &RunDraft<'_>, id: NodeId, alias: Option<&str>) -> Found<()> {
     let Some(alias) = alias else { return Ok(()) };
     let taken = |node: &&crate::run::node::Node| {

@@ -1,4 +1,4 @@
-//! What people do with nodes: interrupt, stop, start, reset, change settings.
+//! People's commands for nodes: interrupt, stop, start, reset, change settings.
 
 use crate::run::{
     RunFact, RunRejection,
@@ -27,7 +27,7 @@ pub(crate) fn interrupt(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     turn_rules::interrupt_node(draft, id, TurnReason::UserInterrupt)
 }
 
-/// Ends what the node does and its process; inputs keep queueing (7.2 of the rules).
+/// Ends the node's turn and its process; inputs keep queueing (7.2 of the rules).
 pub(crate) fn stop(draft: &mut RunDraft<'_>, id: NodeId) -> Found<()> {
     turn_rules::interrupt_node(draft, id, TurnReason::NodeStopped)?;
     draft.change_node(id, |node| {
@@ -55,7 +55,7 @@ fn active(draft: &RunDraft<'_>) -> Found<()> {
     if status.is_active() { Ok(()) } else { reject(RunRejection::RunNotActive { status }) }
 }
 
-/// Takes away what a person can take away.
+/// Clears what a person can clear.
 fn release(node: &mut Node) {
     node.held = false;
     node.over_budget = false;

@@ -39,7 +39,7 @@ with read_artifact.";
 
 const WITHOUT_TOOLS: &str = "You have no tools here, and nothing but this prompt is known to you.";
 
-/// What Muster is, and how to act.
+/// Introduction of Muster, and how to act.
 pub(super) fn system(tools: ToolStyle) -> String {
     let how = match tools {
         ToolStyle::Mcp => WITH_MCP,

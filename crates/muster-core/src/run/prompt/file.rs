@@ -59,7 +59,7 @@ impl Prompt {
         sha256_hex(self.sent.as_bytes())
     }
 
-    /// Queued inputs that it holds, those that come again left out.
+    /// Queued inputs in it, without redelivered ones.
     pub fn inputs(&self) -> Vec<ItemId> {
         let fresh = self.consumed.iter().filter(|taken| !taken.redelivered);
         fresh.map(|taken| taken.id).collect()

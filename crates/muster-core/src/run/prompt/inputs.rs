@@ -1,4 +1,4 @@
-//! What arrived: each input between two fences that its text cannot imitate (RUNS-PROMPT-2).
+//! Inputs, each between two fences that its text cannot imitate (RUNS-PROMPT-2).
 
 use super::{Detail, Form, View};
 use crate::{
@@ -18,7 +18,7 @@ const PACK_CHARS_MAX: usize = 2_000;
 /// Hexadecimal digits of a fence.
 const FENCE_BITS: u128 = 0xFFFF_FFFF;
 
-/// Inputs that fit: all, or those that come again and the first that waits.
+/// Inputs that fit: all, or the redelivered ones and the first waiting one.
 pub(super) fn chosen<'v, 'a>(
     view: &'v View<'a>,
     detail: Detail,
@@ -155,7 +155,7 @@ fn note(view: &View<'_>) -> Lookup<Option<String>> {
 
 /// The prompt of an orchestrator when nothing arrived (RUNS-AUTO-3).
 fn auto(view: &View<'_>) -> Lookup<String> {
-    let since = view.told.map_or(0, |told| told.seq);
+    let since = view.last_sent.map_or(0, |turn| turn.seq);
     let changes = super::roster::changes(view, since)?;
     let changes =
         if changes.is_empty() { "Nothing changed in the graph.".to_owned() } else { changes };

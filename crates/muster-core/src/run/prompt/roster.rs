@@ -19,7 +19,7 @@ const LINE_CHARS_MAX: usize = 160;
 const CHANGES_MAX: usize = 10;
 const ROSTER_CHARS_MAX: usize = 4_000;
 
-/// Everybody, neighbours first; without detail only numbers.
+/// All nodes, neighbours first; without detail only numbers.
 pub(super) fn full(view: &View<'_>, detail: bool) -> Lookup<String> {
     let nodes = lookup::nodes(view.docs)?;
     let edges = lookup::edges(view.docs)?;
@@ -84,7 +84,7 @@ pub(super) fn changes(view: &View<'_>, seq: u64) -> Lookup<String> {
     let edges = lookup::edges(view.docs)?;
     let mut lines: Vec<String> = Vec::new();
     for change in changes {
-        if let Some(text) = told(view, change, &edges)?
+        if let Some(text) = describe(view, change, &edges)?
             && !lines.contains(&text)
         {
             lines.push(text);
@@ -101,7 +101,7 @@ pub(super) fn changes(view: &View<'_>, seq: u64) -> Lookup<String> {
     Ok(format!("Changes in the graph:\n{}", lines.join("\n")))
 }
 
-fn told(view: &View<'_>, change: &GraphChange, edges: &[&Edge]) -> Lookup<Option<String>> {
+fn describe(view: &View<'_>, change: &GraphChange, edges: &[&Edge]) -> Lookup<Option<String>> {
     let own = view.node.id;
     let (word, id) = match change {
         GraphChange::Added { node } => ("new", *node),

@@ -67,7 +67,7 @@ pub struct RunFields {
 }
 
 impl RunFields {
-    /// Whether it binds the run to something else.
+    /// Whether it changes the binding of the run.
     pub fn rebinds(&self) -> bool {
         self.workspace.is_some() || self.plan_id.is_some() || self.task_id.is_some()
     }

@@ -19,7 +19,7 @@ use crate::run::{
 
 /// Default timeout of a check in seconds.
 const CHECK_SECONDS: u32 = 600;
-/// Longest time that a check may ask for.
+/// Longest timeout of a check.
 const CHECK_SECONDS_MAX: u32 = 7_200;
 
 pub(crate) fn run(draft: &mut RunDraft<'_>, create: &CreateRun) -> Found<()> {
@@ -94,7 +94,7 @@ pub(crate) fn edit(draft: &mut RunDraft<'_>, fields: &RunFields) -> Found<()> {
     }
 }
 
-/// Sets what is given, if it fits.
+/// Sets the given fields, if they are valid.
 fn apply(draft: &mut RunDraft<'_>, run: &mut Run, fields: &RunFields) -> Found<()> {
     if let Some(name) = &fields.name {
         filled("name", name, limits::NAME_CHARS_MAX)?;
@@ -148,7 +148,7 @@ fn set(settings: &mut RunSettings, patch: &SettingsPatch) -> Found<()> {
     Ok(())
 }
 
-/// Refuses limits that nothing could stay under.
+/// Rejects limits that nothing could stay under.
 pub(crate) fn limit(budget: &Budget) -> Found<()> {
     match budget.unfit() {
         Some(field) => bad(format!("budget.{field}"), "a positive number or null"),

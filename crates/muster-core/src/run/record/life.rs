@@ -20,7 +20,7 @@ use crate::run::{
     turn::{TurnReason, rules as turn_rules},
 };
 
-/// What a wish means for a run as it is.
+/// What a requested status means for a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LifecycleStep {
     /// It is so already.
@@ -30,15 +30,15 @@ pub(crate) enum LifecycleStep {
     /// It stops starting turns.
     Pause(StatusCode),
     Resume,
-    /// It comes to its end in order.
+    /// It completes in order.
     Complete,
     /// It is given up.
     Abandon,
-    /// It begins again where the work is.
+    /// It continues with the work.
     Reopen,
 }
 
-/// The table of 5.2 of the rules; `None` where no way leads.
+/// The table of 5.2 of the rules; `None` for an impossible transition.
 pub(crate) fn transition(status: RunStatus, phase: Phase, to: StatusWish) -> Option<LifecycleStep> {
     match (status, to) {
         (RunStatus::Queued, StatusWish::Queued)
@@ -118,7 +118,7 @@ pub(crate) fn set_status(draft: &mut RunDraft<'_>, wish: &SetStatus) -> Found<()
     }
 }
 
-/// A person pauses: a completion under way is called off (5.1 of the rules).
+/// A person pauses: a completion in progress is cancelled (5.1 of the rules).
 fn pause_by_user(draft: &mut RunDraft<'_>, code: StatusCode, interrupt: bool) -> Found<()> {
     let run = draft.run()?;
     let finishing = matches!(run.phase, Phase::Verify | Phase::DocsSync);
@@ -184,7 +184,7 @@ fn forgive_lead(draft: &mut RunDraft<'_>) -> Found<()> {
     }
 }
 
-/// The loop counters of a node begin at zero (RUNS-LOOP-6).
+/// Resets the loop counters of a node (RUNS-LOOP-6).
 pub(crate) fn restart_counts(draft: &mut RunDraft<'_>, node: NodeId) -> Found<()> {
     let since_turn = lookup::pulse(draft.docs())?.turns;
     if lookup::find_node(draft.docs(), node)?.is_none() {
@@ -270,7 +270,7 @@ pub(crate) fn delete(draft: &mut RunDraft<'_>) -> Found<()> {
     approval_rules::deny_all(draft, "run_deleted")
 }
 
-/// Forgets the run. Its turns have ended before.
+/// Deletes the run. Its turns have ended before.
 pub(crate) fn remove(draft: &mut RunDraft<'_>) -> Found<()> {
     draft.run()?;
     if lookup::pulse(draft.docs())?.active_turns > 0 {

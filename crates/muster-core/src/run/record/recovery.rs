@@ -55,7 +55,7 @@ fn has_open_work(draft: &RunDraft<'_>) -> Found<bool> {
     Ok(run.status == RunStatus::Running && (finishing || run.verifying || busy))
 }
 
-/// A node without its process; calls that were under way have no outcome.
+/// A node without its process; calls in flight have no outcome.
 fn settle(draft: &mut RunDraft<'_>, id: NodeId, tools: &[ToolId]) -> Found<()> {
     give_up(draft, id, tools, LOST_CALL)?;
     for tool in tools {
@@ -89,7 +89,7 @@ pub(crate) fn give_up(
     Ok(())
 }
 
-/// Calls for the end of every turn, because the server ends (RUNS-REC-4).
+/// Requests the end of every turn, because the server shuts down (RUNS-REC-4).
 pub(crate) fn shut_down(draft: &mut RunDraft<'_>) -> Found<()> {
     life::interrupt_all(draft, TurnReason::ServerShutdown)
 }

@@ -1,4 +1,4 @@
-//! What agents do through their tools; edges and handoffs.
+//! Tools of agents; edges and handoffs.
 
 use super::{
     approvals::{call, object},

@@ -89,7 +89,7 @@ impl Room {
         (room, node, turn, id)
     }
 
-    /// An agent that may spawn only with a person's leave, and asks for it.
+    /// An agent that needs a person's approval to spawn, and asks for it.
     fn spawning() -> (Self, NodeId, TurnId, ApprovalId) {
         let mut room = Self::running();
         let node = room.add_node("implementer");

@@ -1,4 +1,4 @@
-//! What must be true of any run after any sequence of commands.
+//! Invariants of any run after any sequence of commands.
 #![expect(clippy::wildcard_enum_match_arm, reason = "each law is about a few facts")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::run::{
 };
 
 impl Room {
-    /// Everything that must be true now.
+    /// Invariants of the state.
     pub(super) fn check_state(&self) {
         let Some(run) = lookup::find_run(&self.docs).unwrap() else { return };
         let legal = match run.status {
@@ -64,7 +64,7 @@ impl Room {
         }
     }
 
-    /// Everything that must be true of the log.
+    /// Invariants of the log.
     pub(super) fn check_log(&self) {
         let mut turns: BTreeMap<TurnId, TurnLaw> = BTreeMap::new();
         let mut tools = ToolLaws::default();

@@ -1,5 +1,6 @@
-//! Random sequences of what people, agents, providers and restarts do. After each step the state is
-//! legal and what a client makes of the log is what is served; in the end the log obeys its laws.
+//! Random sequences of actions of people, agents, providers and restarts. After each step the state
+//! is legal and a client that replays the log has what is served; in the end the log obeys its
+//! laws.
 #![expect(clippy::wildcard_enum_match_arm, reason = "moves are made in several functions")]
 
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ use crate::run::{
     turn::TurnState,
 };
 
-/// What can happen, in small numbers so that sequences meet each other.
+/// Possible actions, with small numbers so that sequences collide.
 #[derive(Clone, Debug)]
 enum Move {
     AddNode(usize),
@@ -318,7 +319,7 @@ proptest! {
     }
 }
 
-/// Cases per run: enough to meet every rule; `PROPTEST_CASES` asks for more.
+/// Cases per run: enough to reach every rule; `PROPTEST_CASES` raises it.
 fn cases() -> u32 {
     ProptestConfig::default().cases.max(400)
 }

@@ -1,4 +1,4 @@
-//! Nodes: creation, settings, what people do with them, removal.
+//! Nodes: creation, settings, commands of people, removal.
 
 use super::*;
 use crate::run::{

@@ -41,7 +41,7 @@ impl Room {
         self.build(node, &source).unwrap()
     }
 
-    /// Asks a node and lets it answer; gives the prompt that it got.
+    /// Prompts a node and lets it answer; returns the prompt.
     fn exchange(&mut self, node: NodeId, text: &str) -> Prompt {
         let source = self.source(node);
         let prompt = self.build(node, &source).unwrap();

@@ -409,7 +409,7 @@ fn working_for_each_other(brake: Option<u32>) -> (Room, NodeId, NodeId) {
     (room, a, b)
 }
 
-/// Lets two nodes answer in turn until the run stops; how many turns there were.
+/// Lets two nodes answer in turn until the run stops; returns the number of turns.
 fn rally(room: &mut Room, (a, b): (NodeId, NodeId), change: impl Fn(usize) -> String) -> usize {
     for turn in 0..100 {
         let node = if turn % 2 == 0 { a } else { b };

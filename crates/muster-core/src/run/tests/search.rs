@@ -52,7 +52,7 @@ fn an_excerpt_is_a_piece_around_the_first_word() {
     let [hit] = &room.found("übergang")[..] else { panic!("one") };
     assert!(hit.excerpt.starts_with('…') && hit.excerpt.ends_with('…'), "{}", hit.excerpt);
     assert!(hit.excerpt.contains("Übergang") && hit.excerpt.chars().count() < 210);
-    // A character whose small form is longer must not move the place.
+    // A character whose lower-case form is longer must not shift the position.
     room.say(node, &format!("{} needle", "İ".repeat(90)));
     let [hit] = &room.found("needle")[..] else { panic!("one") };
     assert!(hit.excerpt.ends_with("needle"), "{}", hit.excerpt);

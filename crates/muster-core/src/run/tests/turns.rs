@@ -271,7 +271,7 @@ fn runs_turn_8_retries_end_and_a_message_starts_afresh() {
     assert!(!known.consumed[0].redelivered);
 }
 
-/// Lets a node fail until it is not tried again; the input that did it.
+/// Lets a node fail until it is not retried; returns the input.
 fn wear_out(room: &mut Room, node: NodeId) -> ItemId {
     let first = room.prompt(node);
     let poison = room.turn(first).consumed[0].id;

@@ -1,4 +1,4 @@
-//! How the arguments of a tool are read: strictly, and with words for what does not fit.
+//! How the arguments of a tool are parsed: strictly, and with messages for invalid ones.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
@@ -49,7 +49,7 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
     read.map_err(|error| fault::<T>(args).unwrap_or_else(|| error.to_string()))
 }
 
-/// The first argument that does not fit, and what would.
+/// The first invalid argument, and what would be valid.
 fn fault<T: JsonSchema>(args: &Map<String, Value>) -> Option<String> {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -70,7 +70,7 @@ fn fault<T: JsonSchema>(args: &Map<String, Value>) -> Option<String> {
     missing.next().map(|name| format!("{name} is needed"))
 }
 
-/// What a value should have been; `None` when it can be what the schema wants.
+/// What a value should have been; `None` when it can match the schema.
 fn misfit(schema: &Value, value: &Value) -> Option<String> {
     if let Some(words) = words(schema) {
         let fits = value.as_str().is_some_and(|word| words.contains(&word));
@@ -100,7 +100,7 @@ fn words(schema: &Value) -> Option<Vec<&str>> {
     words.collect::<Option<Vec<_>>>().map(|words| words.concat())
 }
 
-/// The words of an alternative that is a closed set itself, as an optional one is.
+/// The words of an alternative that is itself a closed set, such as an optional one.
 fn words_of_choice(choice: &Value) -> Option<Vec<&str>> {
     choice.get("oneOf").or_else(|| choice.get("enum")).and_then(|_| words(choice))
 }

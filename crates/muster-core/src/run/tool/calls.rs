@@ -19,7 +19,7 @@ use crate::run::{
 };
 
 /// What a call asks for.
-enum Asked {
+enum RequestedWork {
     /// A change of the run.
     Request(ToolRequest),
     /// Something that the runtime does.
@@ -29,17 +29,17 @@ enum Asked {
 /// Makes a call: immediately, or when a person has approved it.
 pub(crate) fn call(draft: &mut RunDraft<'_>, call: &AgentCall) -> Found<()> {
     let turn = caller(draft, call.turn)?;
-    let asked = read(call)?;
+    let requested = read(call)?;
     let node = draft.node(turn.node_id)?.clone();
-    let question = match &asked {
-        Asked::Request(request) => {
+    let question = match &requested {
+        RequestedWork::Request(request) => {
             perform::check(draft, &node, request)?;
             gate(&node, request)
         }
-        Asked::Work => gate_work(&node, &call.name),
+        RequestedWork::Work => gate_work(&node, &call.name),
     };
     let tool = propose(draft, &turn, call)?;
-    match (question, asked) {
+    match (question, requested) {
         (Some(kind), _) => {
             let request = ApprovalRequested {
                 approval_id: ApprovalId(draft.fresh()),
@@ -51,8 +51,8 @@ pub(crate) fn call(draft: &mut RunDraft<'_>, call: &AgentCall) -> Found<()> {
             };
             provider_calls::request_approval(draft, &turn, request)
         }
-        (None, Asked::Work) => provider_calls::begin(draft, &turn, tool),
-        (None, Asked::Request(request)) => {
+        (None, RequestedWork::Work) => provider_calls::begin(draft, &turn, tool),
+        (None, RequestedWork::Request(request)) => {
             let means = perform::Means {
                 turn: Some(&turn),
                 approval: None,
@@ -78,14 +78,14 @@ fn caller(draft: &mut RunDraft<'_>, id: TurnId) -> Found<NodeTurn> {
     Ok(turn)
 }
 
-fn read(call: &AgentCall) -> Found<Asked> {
+fn read(call: &AgentCall) -> Found<RequestedWork> {
     match ToolRequest::read(&call.name, &call.args) {
-        Some(Ok(request)) => Ok(Asked::Request(request)),
+        Some(Ok(request)) => Ok(RequestedWork::Request(request)),
         Some(Err(fault)) => reject(RunRejection::InvalidArguments { fault }),
         None => match work::check(&call.name, &call.args) {
-            Some(Ok(())) => Ok(Asked::Work),
+            Some(Ok(())) => Ok(RequestedWork::Work),
             Some(Err(fault)) => reject(RunRejection::InvalidArguments { fault }),
-            None if GATED_TASK_TOOLS.contains(&call.name.as_str()) => Ok(Asked::Work),
+            None if GATED_TASK_TOOLS.contains(&call.name.as_str()) => Ok(RequestedWork::Work),
             None => reject(RunRejection::NoSuchTool { name: call.name.clone() }),
         },
     }
@@ -149,7 +149,8 @@ pub(crate) fn execute(
 ) -> Found<()> {
     let tool_id = tool.id;
     draft.emit_for(node.id, RunFact::ToolStarted(ToolCall { tool }))?;
-    // What comes after its turn belongs to none (RUNS-ORD-5); only the call itself does.
+    // Consequences after the end of its turn belong to no turn (RUNS-ORD-5); only the call itself
+    // does.
     let outer = draft.in_turn(means.turn.map(|turn| turn.id));
     let answer = perform::perform(draft, node, request, means)?;
     draft.in_turn(outer);

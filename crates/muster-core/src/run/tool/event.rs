@@ -46,7 +46,7 @@ pub struct ToolResult {
 }
 
 impl ToolCompleted {
-    /// An outcome. A failure that its tool has no words for gets some.
+    /// An outcome. A failure without a message gets one.
     pub fn new(tool_id: ToolId, result: ToolResult, error: Option<ToolError>) -> Self {
         let error = error.or_else(|| (!result.ok).then(|| result.failure()));
         Self { tool_id, result, error }
@@ -56,8 +56,8 @@ impl ToolCompleted {
 impl ToolResult {
     /// The error, as far as the result contains it.
     fn failure(&self) -> ToolError {
-        let said = self.output.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        let output = self.output.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
         let what = match self.exit_code {
             Some(code) => format!("exited with code {code}"),
             None => "the tool failed".to_owned(),

@@ -28,7 +28,7 @@ const OPTIONS_MAX: usize = 10;
 /// Nodes that one call can wait for.
 const AWAITED_MAX: usize = 50;
 
-/// What a request can make use of.
+/// What a request can use.
 pub(crate) struct Means<'a> {
     /// The turn that it is made in; none when it comes after the turn has ended.
     pub(crate) turn: Option<&'a NodeTurn>,
@@ -151,7 +151,7 @@ pub(crate) fn perform(
         .unwrap_or_else(|error| unreachable!("answers are plain JSON: {error}")))
 }
 
-/// The node that a name means (RUNS-TOOL-6).
+/// The node of a name (RUNS-TOOL-6).
 pub(crate) fn named(draft: &RunDraft<'_>, name: &NodeRef) -> Found<NodeId> {
     if let Ok(id) = name.0.parse() {
         return Ok(draft.node(id)?.id);

@@ -57,14 +57,14 @@ pub(crate) fn proposed(
 }
 
 /// A provider asks. Without a gate the answer is yes without asking a person (RUNS-APP-1).
-pub(crate) fn asked(
+pub(crate) fn on_question(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
     call: &ProviderTool,
     question: &ProviderQuestion<'_>,
 ) -> Found<()> {
     let Some(mut open) = proposed(draft, turn, call)? else { return Ok(()) };
-    // A turn that is about to end needs no answer any more.
+    // A turn that is about to end needs no decision any more.
     if turn.state == TurnState::Finishing {
         return Ok(());
     }
@@ -95,8 +95,8 @@ pub(crate) fn asked(
     }
 }
 
-/// A provider asks about a call that runs already, as one does that wants out of its sandbox: what
-/// ran has failed, and what it asks about is another call (RUNS-ORD-2).
+/// A provider asks about a running call, for example to leave its sandbox: the first call has
+/// failed, and the question is about another one (RUNS-ORD-2).
 fn repeated(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
@@ -111,7 +111,7 @@ fn repeated(
     proposed(draft, turn, call)
 }
 
-/// Asks a person: the node is blocked until the answer (RUNS-APP-2).
+/// Asks a person: the node is blocked until the decision (RUNS-APP-2).
 pub(crate) fn request_approval(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
@@ -153,7 +153,7 @@ fn use_grant(
     begin(draft, turn, tool)
 }
 
-/// Moves the turn on, unless it is there already or about to end.
+/// Changes the state of the turn, unless it is there already or about to end.
 fn enter(draft: &mut RunDraft<'_>, turn: &NodeTurn, state: TurnState, step: TurnStep) -> Found<()> {
     let now = lookup::turn(draft.docs(), turn.id)?.state;
     if now == state || now == TurnState::Finishing {
@@ -163,11 +163,11 @@ fn enter(draft: &mut RunDraft<'_>, turn: &NodeTurn, state: TurnState, step: Turn
     draft.emit_for(turn.node_id, RunFact::TurnMoved(moved))
 }
 
-/// A provider no longer waits for an answer.
+/// A provider no longer waits for a decision.
 pub(crate) fn withdrawn(draft: &mut RunDraft<'_>, turn: &NodeTurn, question: &str) -> Found<()> {
     let turn = lookup::turn(draft.docs(), turn.id)?;
-    let asked: Vec<ApprovalId> = turn.tools.iter().filter_map(|open| open.approval_id).collect();
-    for id in asked {
+    let pending: Vec<ApprovalId> = turn.tools.iter().filter_map(|open| open.approval_id).collect();
+    for id in pending {
         let approval = lookup::approval(draft.docs(), id)?.clone();
         if approval.provider_approval_id.as_deref() == Some(question) {
             approval_rules::deny(draft, &approval, "withdrawn")?;
@@ -194,7 +194,7 @@ pub(crate) fn begin(draft: &mut RunDraft<'_>, turn: &NodeTurn, tool: Tool) -> Fo
     enter(draft, turn, TurnState::Tool, TurnStep::ToolPending)
 }
 
-/// A call has its outcome: what was left out before is filled in.
+/// A call has its outcome: missing events are filled in.
 pub(crate) fn completed(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,

@@ -1,4 +1,4 @@
-//! The end of a turn: what it left, what its node becomes, and what follows for the run.
+//! The end of a turn: its result, the new state of its node, and the consequences for the run.
 
 use crate::run::{
     RunFact, RunRejection,
@@ -111,15 +111,15 @@ pub(crate) fn close(draft: &mut RunDraft<'_>, close: &CloseTurn) -> Found<()> {
     follow(draft, &end, close, &signs)
 }
 
-/// Closes what the turn has open. Questions about Muster's own tools stay; a person may still
-/// answer them, and those about tools whose process a restart has ended (RUNS-APP-5).
+/// Closes what the turn has open. Questions about Muster's own tools stay, since a person may still
+/// decide them; so do those about tools whose process a restart has ended (RUNS-APP-5).
 fn close_tools(draft: &mut RunDraft<'_>, turn: &NodeTurn) -> Found<()> {
     for open in &turn.tools {
-        let asked = match open.approval_id {
+        let approval = match open.approval_id {
             Some(id) => Some(lookup::approval(draft.docs(), id)?.clone()),
             None => None,
         };
-        match asked {
+        match approval {
             Some(approval) if open.tool.executor == Executor::Muster => {
                 detach(draft, &approval, true)?;
                 continue;
@@ -207,7 +207,7 @@ fn summarise(
     })
 }
 
-/// When a failed turn is tried again (RUNS-TURN-7).
+/// When a failed turn is retried (RUNS-TURN-7).
 fn planned(
     draft: &mut RunDraft<'_>,
     turn: &NodeTurn,
@@ -247,15 +247,15 @@ fn emit_end(draft: &mut RunDraft<'_>, end: &End) -> Found<()> {
     draft.emit_for(end.turn.node_id, RunFact::TurnMoved(TurnMoved { attempt, step }))
 }
 
-/// What a node is after its turn (6.3 of the rules).
+/// The state of a node after its turn (6.3 of the rules).
 fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
     let seconds = now.seconds_since(end.turn.started_at);
     node.usage.add(&Usage { turns: 1, active_seconds: seconds, ..Usage::default() });
     let set = node.turn.take().and_then(|live| live.summary);
-    let said =
+    let line =
         end.line.as_deref().map(|line| crate::text::cut(line, limits::SHORT_SUMMARY_CHARS_MAX));
     node.summary = match end.status {
-        TurnStatus::Completed => set.or(said).unwrap_or_else(|| "done".to_owned()),
+        TurnStatus::Completed => set.or(line).unwrap_or_else(|| "done".to_owned()),
         TurnStatus::Interrupted | TurnStatus::Failed => end.reason.name().to_owned(),
     };
     node.last_turn = Some(LastTurn {
@@ -266,7 +266,7 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
         detail: failure_line(end),
     });
     node.last_activity_at = now;
-    // However short the turn was, its program was there until now.
+    // However short the turn was, its program was alive until now.
     node.connection.last_heartbeat_at = Some(now);
     node.connection.last_output_at = Some(now);
     node.connection.streaming = false;
@@ -297,7 +297,7 @@ fn settle(node: &mut Node, end: &End, close: &CloseTurn, now: Moment) {
     }
 }
 
-/// The first line of what is known of a failure.
+/// The first line of a failure's description.
 fn failure_line(end: &End) -> Option<String> {
     let detail = end.turn.detail.as_deref().filter(|_| end.status == TurnStatus::Failed)?;
     let line = detail.lines().map(str::trim).find(|line| !line.is_empty())?;

@@ -51,13 +51,13 @@ pub struct FailStart {
 /// A provider's hint about a retry of a failed turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RetryHint {
-    /// Whether another try could help; without it the reason of the failure decides.
+    /// Whether a retry would be useless; otherwise the reason of the failure decides.
     pub useless: bool,
     /// How long it wants to wait.
     pub after_ms: Option<u32>,
 }
 
-/// A turn that is over, with what it left.
+/// A turn that is over, with its result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CloseTurn {
     pub turn: TurnId,
@@ -81,7 +81,7 @@ pub struct CloseTurn {
 /// What a start finds, or a shutdown leaves: turns that were in flight and cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recover {
-    /// Whether the server ends; else it starts.
+    /// True for a shutdown, false for a start.
     pub shutdown: bool,
     /// Every turn in flight, with the text that the log has of it and a diff from its saved tree.
     pub turns: Vec<CloseTurn>,

@@ -47,7 +47,7 @@ pub(crate) fn moved(docs: &mut RunDocs, place: FactPlace<'_>, moved: &TurnMoved)
     enter(docs, place, state)
 }
 
-/// Moves a turn on, and the copy of its state that its node shows.
+/// Changes the state of a turn, and the copy that its node shows.
 fn enter(docs: &mut RunDocs, place: FactPlace<'_>, state: TurnState) -> Applied {
     change(docs, place, |turn| turn.state = state)?;
     let Some(node) = place.event.node_id else { return Ok(()) };

@@ -30,7 +30,7 @@ pub(crate) fn failed_for_good(draft: &mut RunDraft<'_>, id: NodeId, turn: TurnId
         .map(|node| node.id)
         .collect();
     for other in waiting {
-        draft.change_node(other, |node| inbox_rules::hear(node, id))?;
+        draft.change_node(other, |node| inbox_rules::record_report(node, id))?;
     }
     let run = draft.run()?;
     let code = if run.status != RunStatus::Running {

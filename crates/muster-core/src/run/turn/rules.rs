@@ -1,4 +1,4 @@
-//! Turns: how they begin, what is reported of them, and how their end is called for.
+//! Turns: how they begin, their reports, and how their end is requested.
 
 use crate::run::{
     RunFact, RunRejection,
@@ -234,7 +234,7 @@ pub(crate) fn finish(
     Ok(())
 }
 
-/// What a provider reports. What belongs to no live turn goes to the log (RUNS-TURN-2).
+/// A report of a provider. Reports that belong to no live turn go to the log (RUNS-TURN-2).
 pub(crate) fn report(draft: &mut RunDraft<'_>, id: TurnId, event: &ProviderEvent) -> Found<()> {
     let turn = lookup::turn(draft.docs(), id)?.clone();
     draft.in_turn(Some(id));
@@ -268,7 +268,7 @@ pub(crate) fn report(draft: &mut RunDraft<'_>, id: TurnId, event: &ProviderEvent
                 context: context.as_deref(),
                 can_modify: *can_modify,
             };
-            provider_calls::asked(draft, &turn, tool, &question)
+            provider_calls::on_question(draft, &turn, tool, &question)
         }
         ProviderEvent::ApprovalWithdrawn { id } => provider_calls::withdrawn(draft, &turn, id),
         ProviderEvent::ToolStarted { id } => provider_calls::started(draft, &turn, id),
@@ -333,7 +333,7 @@ fn progress(draft: &mut RunDraft<'_>, node: NodeId, summary: &str) -> Found<()> 
     })
 }
 
-/// A sign of life with the last output before it, written at most twice a minute (RUNS-EV-8).
+/// A heartbeat with the time of the last output, written at most twice a minute (RUNS-EV-8).
 fn beat(draft: &mut RunDraft<'_>, node: NodeId, silent_ms: u32) -> Found<()> {
     let now = draft.now();
     draft.change_node(node, |node| {
@@ -341,8 +341,8 @@ fn beat(draft: &mut RunDraft<'_>, node: NodeId, silent_ms: u32) -> Found<()> {
         let last = connection.last_heartbeat_at;
         if last.is_none_or(|last| now >= last.after_ms(limits::BEAT_INTERVAL_MS)) {
             connection.last_heartbeat_at = Some(now);
-            let heard = now.after_ms(-i64::from(silent_ms));
-            connection.last_output_at = connection.last_output_at.max(Some(heard));
+            let last_output = now.after_ms(-i64::from(silent_ms));
+            connection.last_output_at = connection.last_output_at.max(Some(last_output));
         }
     })
 }
@@ -361,7 +361,7 @@ pub(crate) fn log(
 
 /// A report that arrived after the end of its turn: it never reaches another turn.
 fn late(draft: &mut RunDraft<'_>, turn: &NodeTurn, event: &ProviderEvent) -> Found<()> {
-    let said = match event {
+    let text = match event {
         ProviderEvent::Delta { text }
         | ProviderEvent::ThoughtDelta { text }
         | ProviderEvent::Thought { text } => text.clone(),
@@ -383,5 +383,5 @@ fn late(draft: &mut RunDraft<'_>, turn: &NodeTurn, event: &ProviderEvent) -> Fou
         | ProviderEvent::Beat { .. }
         | ProviderEvent::TurnEnded(_) => return Ok(()),
     };
-    log(draft, turn.node_id, LogSource::Stdout, &said, None)
+    log(draft, turn.node_id, LogSource::Stdout, &text, None)
 }

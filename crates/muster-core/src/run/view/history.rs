@@ -1,8 +1,8 @@
 //! Events as they are sent, and pages of them (RUNS-PAGE).
 //!
-//! A stored event is sent as it is: only its place in the log is put in front, so that a page and a
-//! socket cost a copy of the text. Patches are the exception: the server's own bookkeeping in them
-//! stays in the store and in the file of the run, which a lost store is rebuilt from.
+//! A stored event is sent as it is: only its position is prepended, so that a page and a socket
+//! cost a copy of the text. Patches are the exception: the server's own bookkeeping in them stays
+//! in the store and in the file of the run, which a lost store is rebuilt from.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,7 +61,7 @@ fn without_bookkeeping(mut event: RunEvent) -> RunEvent {
     event
 }
 
-/// An event as the file of the run has it: the stored text after its place in the log.
+/// An event as in the file of the run: the stored text after its position.
 pub fn wire(run: RunId, line: LoggedEvent<'_>) -> String {
     let id = EventId::of(run, line.seq, line.at);
     let rest = line.body.strip_prefix('{').unwrap_or(line.body);
@@ -96,7 +96,7 @@ impl Filter {
         *self == Self::default()
     }
 
-    /// Whether an event is wanted that is written as it is sent.
+    /// Whether an event in wire form passes the filter.
     pub fn admits_text(&self, wire: &str) -> bool {
         // Before its type an event has nothing but ids and times.
         let kind = wire.split_once(r#""type":""#).and_then(|(_, rest)| rest.split('"').next());
@@ -106,7 +106,7 @@ impl Filter {
         self.is_empty() || self.admits(LoggedEvent { seq, at, kind, body: wire })
     }
 
-    /// Whether events of a type can be wanted.
+    /// Whether events of a type can pass the filter.
     pub fn admits_type(&self, kind: &str) -> bool {
         let typed = self.types.is_empty() || self.types.iter().any(|name| is_of(kind, name));
         typed && !self.exclude.iter().any(|name| is_of(kind, name))
@@ -164,7 +164,7 @@ pub struct RunPageRequest {
 }
 
 impl RunPageRequest {
-    /// Which way it is read: upwards with `since`, else the newest first.
+    /// Its direction: ascending with `since`, else newest first.
     pub fn direction(&self) -> PageDirection {
         match self.since {
             Some(_) => PageDirection::Forward,
@@ -172,7 +172,7 @@ impl RunPageRequest {
         }
     }
 
-    /// Numbers that it can hold, both ends included, of a log that ends at `last`.
+    /// Numbers that it can contain, inclusive, of a log that ends at `last`.
     pub fn range(&self, last: u64) -> std::ops::RangeInclusive<u64> {
         let first = self.since.map_or(1, |since| since.saturating_add(1));
         let end = self.before.map_or(last, |before| before.saturating_sub(1).min(last));

@@ -71,7 +71,7 @@ pub struct Hit {
     pub further: Option<usize>,
 }
 
-/// What is looked for: words that must all be there, in any order and case.
+/// The search: words that must all occur, in any order and case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchWords(Vec<String>);
 
@@ -83,7 +83,7 @@ impl SearchWords {
         (!words.is_empty()).then_some(Self(words))
     }
 
-    /// The text around the first word, when all of them are there.
+    /// The text around the first word, if all of them occur.
     fn excerpt(&self, text: &str) -> Option<String> {
         let folded = folded(text);
         let first = folded.find(self.0.first()?)?;
@@ -100,9 +100,9 @@ impl SearchWords {
         Some(format!("{}{piece}{}", mark(begin > 0), mark(rest.next().is_some())))
     }
 
-    /// Where an event of the log has the words.
+    /// Matches in an event of the log.
     pub fn hits(&self, run: RunId, line: LoggedEvent<'_>) -> Vec<Hit> {
-        if !is_told(line.kind) {
+        if !is_searchable(line.kind) {
             return Vec::new();
         }
         let event: RunEvent = serde_json::from_str(line.body)
@@ -111,8 +111,8 @@ impl SearchWords {
         if let RunFact::ArtifactCreated(created) = &event.fact {
             return self.in_artifact(&place, &created.artifact);
         }
-        let hit =
-            spoken(&event.fact).and_then(|(kind, text)| Some(place.hit(kind, self.excerpt(text)?)));
+        let hit = searchable_text(&event.fact)
+            .and_then(|(kind, text)| Some(place.hit(kind, self.excerpt(text)?)));
         hit.into_iter().collect()
     }
 
@@ -120,9 +120,9 @@ impl SearchWords {
         let tied = |hit: Hit| Hit { artifact_id: Some(artifact.id), ..hit };
         let files = artifact.metadata.diff.iter().flat_map(|diff| &diff.files_changed);
         let mut fitting = files.filter(|path| self.excerpt(path).is_some());
-        let told = fitting.by_ref().take(FILES_TOLD_MAX);
+        let listed = fitting.by_ref().take(FILES_TOLD_MAX);
         let mut hits: Vec<Hit> =
-            told.map(|path| tied(place.hit(HitKind::File, path.clone()))).collect();
+            listed.map(|path| tied(place.hit(HitKind::File, path.clone()))).collect();
         let further = fitting.count();
         if let Some(last) = hits.last_mut().filter(|_| further > 0) {
             last.further = Some(further);
@@ -158,8 +158,8 @@ impl Place<'_> {
     }
 }
 
-/// Types of events that hold what can be found; the others are not even read.
-fn is_told(kind: &str) -> bool {
+/// Types of events with searchable text; the others are not even read.
+fn is_searchable(kind: &str) -> bool {
     matches!(
         kind,
         "message.user"
@@ -170,8 +170,7 @@ fn is_told(kind: &str) -> bool {
     )
 }
 
-/// The text of a fact that people read.
-fn spoken(fact: &RunFact) -> Option<(HitKind, &str)> {
+fn searchable_text(fact: &RunFact) -> Option<(HitKind, &str)> {
     if let RunFact::MessageQueued(queued) = fact {
         return Some((HitKind::Message, &queued.message.content));
     }
@@ -187,7 +186,7 @@ fn spoken(fact: &RunFact) -> Option<(HitKind, &str)> {
     None
 }
 
-/// The text in small letters, character for character, so that places in both are the same.
+/// The text in lower case, character for character, so that positions in both are the same.
 fn folded(text: &str) -> String {
     let small = |character: char| {
         let mut small = character.to_lowercase();

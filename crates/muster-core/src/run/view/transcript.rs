@@ -12,7 +12,7 @@ use crate::run::{
 /// Characters of a tool's arguments or outcome that are shown.
 const TOOL_CHARS_MAX: usize = 4_000;
 
-/// Writes down a turn from its inputs, its events so far and its whole text.
+/// Writes the transcript of a turn from its inputs, its events and its full text.
 pub fn transcript(
     turn: &NodeTurn,
     inputs: &[&InboxItem],
@@ -44,7 +44,7 @@ fn line(event: &RunEvent) -> Option<String> {
         RunFact::ToolCompleted(completed) => {
             let word = if completed.result.ok { "ok" } else { "failed" };
             let error = completed.error.as_ref().map(|error| error.message.clone());
-            let output = completed.result.output.as_ref().map(said);
+            let output = completed.result.output.as_ref().map(output_text);
             let outcome = error.or(output).unwrap_or_default();
             Some(format!("{word}\n\n```\n{outcome}\n```"))
         }
@@ -91,7 +91,7 @@ fn json(value: &impl Serialize) -> String {
 }
 
 /// A string unchanged, anything else as JSON.
-fn said(output: &Value) -> String {
+fn output_text(output: &Value) -> String {
     match output {
         Value::String(text) => crate::text::cut(text, TOOL_CHARS_MAX),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {

@@ -19,7 +19,6 @@ type Docs = Documents<RunAggregate>;
 
 /// Page size while events are read.
 const EVENTS_AT_ONCE: u32 = 1_000;
-/// Turns that are looked at for one list.
 const TURNS_AT_ONCE: u32 = 200;
 
 /// A page of a list, newest first.

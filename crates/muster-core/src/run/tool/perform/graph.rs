@@ -39,21 +39,21 @@ pub(crate) fn check_spawn(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) 
 /// Requested rights that the caller does not have (RUNS-TOOL-7).
 fn lacking(node: &Node, spawn: &SpawnNode) -> Vec<&'static str> {
     let own = &node.capabilities;
-    let asked = &spawn.capabilities;
+    let requested = &spawn.capabilities;
     let gated = node.permissions.cli_permissions_mode == PermissionsMode::Gated;
     let skips = spawn.permissions.cli_permissions_mode == Some(PermissionsMode::Skip);
     let rights = [
-        ("spawnNodes", asked.spawn_nodes == Some(true) && !own.spawn_nodes),
-        ("writeCode", asked.write_code == Some(true) && !own.write_code),
-        ("writeDocs", asked.write_docs == Some(true) && !own.write_docs),
-        ("runCommands", asked.run_commands == Some(true) && !own.run_commands),
-        ("delegateOnly", asked.delegate_only == Some(false) && own.delegate_only),
+        ("spawnNodes", requested.spawn_nodes == Some(true) && !own.spawn_nodes),
+        ("writeCode", requested.write_code == Some(true) && !own.write_code),
+        ("writeDocs", requested.write_docs == Some(true) && !own.write_docs),
+        ("runCommands", requested.run_commands == Some(true) && !own.run_commands),
+        ("delegateOnly", requested.delegate_only == Some(false) && own.delegate_only),
         ("cliPermissionsMode", gated && skips),
     ];
     rights.into_iter().filter(|(_, lacks)| *lacks).map(|(name, _)| name).collect()
 }
 
-/// The settings of a node that is spawned: its role's, without any right that its parent lacks.
+/// The settings of a spawned node: those of its role, without any right that its parent lacks.
 fn inherited(draft: &RunDraft<'_>, node: &Node, spawn: &SpawnNode) -> Found<GraphNodeInput> {
     let (role, _) = role_defaults(&spawn.role, draft.run()?.permissions_mode);
     let mut rights = Capabilities { spawn_nodes: false, ..role };

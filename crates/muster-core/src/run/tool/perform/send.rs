@@ -26,7 +26,7 @@ use crate::run::{
 /// A report has no files besides the one that it is.
 const NO_FILES: CallFiles = CallFiles { pack: None, overflow: None, report: None };
 
-/// The links that inputs mean, in their canonical form (RUNS-REF-1).
+/// The links of inputs, in their canonical form (RUNS-REF-1).
 pub(crate) fn links(draft: &RunDraft<'_>, inputs: &[ArtifactInput]) -> Found<Vec<ArtifactLink>> {
     list("artifacts", inputs, limits::HANDOFF_ARTIFACTS_MAX)?;
     inputs.iter().map(|input| one_link(draft, input)).collect()
@@ -120,7 +120,7 @@ pub(crate) fn deliver(
     Ok(envelope)
 }
 
-/// The message, or the head of a longer one that an artifact holds whole.
+/// The message, or the head of a longer one whose full text is in an artifact.
 fn message(
     draft: &mut RunDraft<'_>,
     node: &Node,
