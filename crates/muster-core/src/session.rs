@@ -68,11 +68,11 @@ pub enum SessionKey {
     Node(NodeId),
     /// The text of a node, where it is long.
     Text(NodeId),
-    /// The node that a later event will look for, by the name it will use.
+    /// The node that a later event will look up, by its anchor.
     Anchor(String),
-    /// The answer kept for an idempotency key.
+    /// The response kept for an idempotency key.
     Answer(String),
-    /// The answer kept for the id of an outside event.
+    /// The response kept for the id of an outside event.
     Given(String),
     /// An approval.
     Permission(String),
@@ -92,12 +92,12 @@ impl SessionKey {
         Self::Permission(Self::name(request_id))
     }
 
-    /// The answer kept for this key.
+    /// The response kept for this key.
     pub fn answer(key: &str) -> Self {
         Self::Answer(Self::name(key))
     }
 
-    /// The answer kept for this event id.
+    /// The response kept for this event id.
     pub fn given(id: &str) -> Self {
         Self::Given(Self::name(id))
     }
@@ -267,7 +267,7 @@ impl Aggregate for SessionAggregate {
     }
 }
 
-/// Sessions that live are in the list of all sessions, by the time they were made.
+/// Live sessions are in the list of all sessions, by creation time.
 fn session_index(standing: &Standing) -> Index {
     match standing {
         Standing::Open(session) => {

@@ -13,7 +13,7 @@ use crate::{
 pub const SESSION_META: &str = "session.meta";
 /// The session was deleted; the last event of its log, which no reader gets.
 pub const SESSION_ENDED: &str = "session.ended";
-/// An outside host has claimed the session, renewed its claim, or drives it no more.
+/// An outside host has claimed the session, renewed its claim, or released it.
 pub const SESSION_DRIVER: &str = "session.driver";
 /// A turn began.
 pub const TURN_START: &str = "turn_start";
@@ -24,7 +24,7 @@ pub const USER_MESSAGE: &str = "user_message";
 pub const TOOL_RESULT: &str = "tool_result";
 /// A task or sub-agent changed.
 pub const TASK_EVENT: &str = "task_event";
-/// A node of the C-Tree was made.
+/// A node of the C-Tree was created.
 pub const CTREE_NODE: &str = "ctree_node";
 /// The summary of the C-Tree changed in another way.
 pub const CTREE_SNAPSHOT: &str = "ctree_snapshot";
@@ -221,7 +221,7 @@ pub struct TaskEventBody {
     /// What happened, for example `task.updated`.
     pub kind: String,
     pub task_id: String,
-    /// How far it is: `pending`, `running`, `completed`, `failed`, `canceled`.
+    /// One of `pending`, `running`, `completed`, `failed`, `canceled`.
     pub status: String,
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,14 +236,14 @@ pub struct TaskEventBody {
     pub error: Option<String>,
 }
 
-/// Body of `ctree_snapshot`: sections for readers, and what the event does to the tree or the
+/// Body of `ctree_snapshot`: sections for readers, and the event's effects on the tree or the
 /// session, which readers ignore.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct TreeSnapshotBody {
     /// The sections that changed.
     #[serde(flatten)]
     pub sections: Sections,
-    /// A node was pinned or let go.
+    /// A node was pinned or unpinned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pin>,
     /// What drives the session from now on; null if nothing does.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{ctree::NodeId, todo::Titles};
 
-/// A command. Each one that is accepted leaves at least one event.
+/// A command. Every accepted one emits at least one event.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionCommand {
     /// Makes the session (HB-7).
@@ -38,7 +38,7 @@ pub enum SessionCommand {
 /// A host's claim on a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostClaim {
-    /// The name that the host goes by: only the same one renews the claim.
+    /// The name of the host: only the same one renews the claim.
     pub host: String,
     /// How long the claim lasts, in milliseconds.
     pub lease_ms: i64,
@@ -99,9 +99,9 @@ pub struct SessionInput {
 /// The source of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Author {
-    /// An outside program, which some types are kept from.
+    /// An outside program, which may not write some types.
     Outside,
-    /// Whatever of Muster drives the session.
+    /// Any driver inside Muster.
     Server,
 }
 
@@ -117,14 +117,13 @@ pub struct Record {
     /// The turn, if not the running one.
     pub turn_id: Option<String>,
     pub thread_id: Option<String>,
-    /// The id that its author gave it: an id is recorded once.
+    /// The id that its author gave it: each is recorded once.
     pub given: Option<CallKey>,
     /// Makes the call happen once.
     pub key: Option<CallKey>,
 }
 
 impl Record {
-    /// An event of a type with a body, and nothing else.
     pub fn of(author: Author, kind: &str, data: EventBody) -> Self {
         let kind = kind.to_owned();
         let run_id = None;
@@ -157,7 +156,7 @@ pub struct SessionControl {
 /// The commands of HB-12.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SessionOrder {
-    /// Ends the running turn and drops what waits.
+    /// Ends the running turn and drops waiting inputs.
     Stop,
     /// Ends the running turn.
     Interrupt,
@@ -167,7 +166,7 @@ pub enum SessionOrder {
     SetMode(String),
     /// Resolves an approval.
     Decide(PermissionAnswer),
-    /// Pins a node or lets it go.
+    /// Pins or unpins a node.
     Pin {
         node: NodeId,
         /// Whether it is to hold.
@@ -216,14 +215,13 @@ impl SessionDecision {
         }
     }
 
-    /// The answer that a word means.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|decision| decision.word() == word)
     }
 }
 
 impl SessionCommand {
-    /// The key that makes the call happen once.
+    /// The key that makes the call idempotent.
     pub fn key(&self) -> Option<&CallKey> {
         match self {
             Self::Create(create) => create.key.as_ref(),

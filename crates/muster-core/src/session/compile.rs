@@ -103,7 +103,7 @@ fn write(docs: &Docs, order: &[&StoredNode], max_chars: u64) -> Loaded<String> {
     Ok(text)
 }
 
-/// What is left of a tree: children by parent, in their order.
+/// The remaining tree: children by parent, in their order.
 struct Outline<'d>(BTreeMap<&'d NodeId, Vec<&'d StoredNode>>);
 
 impl<'d> Outline<'d> {
@@ -135,7 +135,7 @@ impl<'d> Outline<'d> {
         order
     }
 
-    /// Hash of the whole. Where nothing is missing below a node, it keeps its hash.
+    /// Hash of the whole. A node with a complete subtree keeps its hash.
     fn hash(&self, order: &[&'d StoredNode]) -> Digest {
         let mut changed: BTreeMap<&NodeId, Digest> = BTreeMap::new();
         let mut top = Digest::ZERO;

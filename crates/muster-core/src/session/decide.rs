@@ -1,7 +1,7 @@
-//! What a command means: all its events in one go.
+//! Decides commands: all events of one in one go.
 //!
-//! Each event may depend on what the ones before it did: the C-Tree events describe the tree at
-//! that point, and a turn that ends takes the next input.
+//! Each event may depend on the effects of the previous ones: the C-Tree events describe the tree
+//! at that point, and a turn that ends takes the next input.
 
 mod check;
 mod command_draft;
@@ -85,7 +85,7 @@ fn reject<T>(rejection: SessionRejection) -> Decided<T> {
     Err(WorkRefusal::rejected(rejection))
 }
 
-/// Makes the session: its first event, its root, and the first input if there is one.
+/// Creates the session: its first event, its root, and the first input if there is one.
 fn create(draft: &mut Draft<'_, SessionAggregate>, create: &Create) -> Decided<()> {
     let docs = draft.documents();
     if lookup::standing(docs)?.is_some() {
@@ -117,7 +117,7 @@ fn create(draft: &mut Draft<'_, SessionAggregate>, create: &Create) -> Decided<(
     draft.publish_summary_between_turns()
 }
 
-/// Starts a turn with the input, or lets it wait for the running one or for the host (HB-9).
+/// Starts a turn with the input, or queues it for the running turn or for the host (HB-9).
 fn input(draft: &mut CommandDraft<'_>, input: &SessionInput) -> Decided<()> {
     if text::is_blank(&input.text) {
         return reject(SessionRejection::Blank { field: "content" });

@@ -20,7 +20,7 @@ pub enum Standing {
     /// It was deleted; only this is left.
     Ended {
         at: Timestamp,
-        /// The answer that its creation got, for a repetition under the same key.
+        /// The response to its creation, for a repetition under the same key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         creation: Option<SessionAnswer>,
     },
@@ -59,7 +59,7 @@ pub struct Session {
     pub todos: Tally,
     /// Its tree in numbers.
     pub tree: TreeSums,
-    /// The answer that its creation got, where that is kept beyond the session's end.
+    /// The response to its creation, if it is kept beyond the session's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub creation: Option<SessionAnswer>,
     /// The outside host that drives it, until it releases the session or its lease expires.
@@ -145,7 +145,6 @@ pub struct SessionDriver {
 /// An outside host's claim on a session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Lease {
-    /// The name that the host goes by.
     pub host: String,
     /// When the claim ends unless the host renews it.
     pub expires_at: Timestamp,
@@ -169,7 +168,7 @@ pub enum InputTaker {
     Nobody,
 }
 
-/// The node of a run that a session belongs to, as its metadata names it.
+/// The node of a run that a session belongs to, from its metadata.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeOwner {
     pub run_id: String,
@@ -193,12 +192,12 @@ pub struct Tally {
     pub total: usize,
 }
 
-/// A tree in numbers, so that its text can be made without looking at all of it.
+/// Totals of a tree, so that its text can be compiled without reading all of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TreeSums {
     /// Characters of all lines, without the line feeds between them.
     pub chars: u64,
-    /// Which classes of nodes there have been, a bit each.
+    /// Which classes of nodes have occurred, a bit each.
     pub classes: u16,
     /// Budget of the session's own text, in characters.
     pub max_chars: u64,
@@ -210,7 +209,7 @@ pub struct TreeSums {
 /// The hashes of a text, so that a summary need not compile it again (CC-5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TextHashes {
-    /// Hash of what is left of the tree.
+    /// Hash of the remaining tree.
     pub z2: Digest,
     /// Hash of the text.
     pub z3: Digest,
@@ -237,7 +236,7 @@ impl Session {
         }
     }
 
-    /// The node whose session it is. Anybody can write metadata, but only a run is a driver.
+    /// The node whose session it is. Any client can write metadata, but only a run is a driver.
     pub fn owner(&self) -> Option<NodeOwner> {
         self.driver.as_ref()?;
         let metadata = self.metadata.as_ref()?;

@@ -33,7 +33,7 @@ struct Envelope<'a> {
     payload: &'a RawValue,
 }
 
-/// An event of the log as far as it is shown, its body unread.
+/// The shown part of an event of the log, its body unparsed.
 #[derive(Deserialize)]
 struct Stored<'a> {
     #[serde(rename = "type")]
@@ -52,7 +52,7 @@ pub fn encode(session: &SessionId, recorded: &Recorded<SessionEvent>) -> String 
     text(&envelope)
 }
 
-/// The same from the text that the log keeps, without reading the body.
+/// The same from the stored text, without parsing the body.
 pub fn encode_row(
     session: &SessionId,
     seq: u64,

@@ -1,8 +1,8 @@
 //! What happened in a session. An event of the log is an event of the session: the same number, the
 //! same type, the same body, and nothing in between.
 //!
-//! Bodies stay what they are, objects: many come from outside and may hold anything. What they mean
-//! for the documents is read in [`super::fact`].
+//! Bodies stay objects: many come from outside and may hold anything. Their meaning for the
+//! documents is read in [`super::fact`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ pub struct SessionEvent {
     pub aside: Aside,
 }
 
-/// Run, turn and thread of an event; what there is none of is left out (EN-8).
+/// Run, turn and thread of an event; missing ones are left out (EN-8).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct EventPlace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,13 +62,13 @@ pub struct Aside {
     /// The source of a todo change, if not an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<TodoSource>,
-    /// Whether the answer is kept beyond the end of the session.
+    /// Whether the response is kept beyond the end of the session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outlives_session: bool,
     /// Whether its todo update had its own revision.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub versioned: bool,
-    /// The list that its todo update did not change, because it brought no revision.
+    /// The list that its todo update did not change, because it had no revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unapplied: Option<TodoReceipt>,
     /// Whether it sums up a turn rather than the session as a whole.
@@ -77,7 +77,6 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Whether there is nothing to know.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -90,14 +90,14 @@ fn begin(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loaded<Planted> 
     Ok(Planted { made, changed: Vec::new(), node: Some(root) })
 }
 
-/// The answer to the creation, if it is to outlive the session.
+/// The response to the creation, if it has to outlive the session.
 fn creation(recorded: &Recorded<SessionEvent>) -> Option<SessionAnswer> {
     let aside = &recorded.event.aside;
     let key = aside.answer.as_ref().filter(|_| aside.outlives_session)?;
     Some(SessionAnswer { digest: key.digest.clone(), receipt: Receipt::of(recorded) })
 }
 
-/// Lets a todo list follow what was published of it, and adds to its history.
+/// Applies a published update to a todo list, and adds to its history.
 fn follow_todo(
     docs: &mut Docs,
     session: &mut Session,
@@ -135,7 +135,7 @@ fn follow_todo(
     Ok(Some(change))
 }
 
-/// The list that an update begins.
+/// The list that an update creates.
 pub(super) fn next_scope(session: &Session, published: &Published) -> TodoScope {
     let order = if published.scope_key.is_main() { 0 } else { session.scopes + 1 };
     TodoScope::unwritten(published.scope_key.clone(), order)
@@ -158,8 +158,9 @@ fn settle(
         SessionFact::TurnStarted { turn } => return start_turn(docs, session, event, turn),
         SessionFact::TurnEnded(status) => {
             if session.turns.running.take().is_some() {
-                let said = session.turns.outcome.take();
-                session.status = said.filter(|_| status == SessionStatus::Idle).unwrap_or(status);
+                let outcome_set = session.turns.outcome.take();
+                session.status =
+                    outcome_set.filter(|_| status == SessionStatus::Idle).unwrap_or(status);
             }
         }
         SessionFact::Waits { text } => {
@@ -172,8 +173,8 @@ fn settle(
             );
         }
         SessionFact::Asked { request_id } => {
-            let asked = Permission { seq: *seq, decision: None };
-            docs.put(SessionKey::permission(request_id), SessionDocument::Permission(asked));
+            let requested = Permission { seq: *seq, decision: None };
+            docs.put(SessionKey::permission(request_id), SessionDocument::Permission(requested));
         }
         SessionFact::Answered { request_id, decision } => {
             let answered = Permission { seq: *seq, decision: Some(decision.to_owned()) };
@@ -217,7 +218,7 @@ fn stop(docs: &mut Docs, session: &mut Session) {
     }
 }
 
-/// The session has this status once no turn is running.
+/// Sets the status of the session once no turn is running.
 fn finish(session: &mut Session, outcome: SessionStatus) {
     if session.turns.running.is_some() {
         session.turns.outcome = Some(outcome);
@@ -226,7 +227,7 @@ fn finish(session: &mut Session, outcome: SessionStatus) {
     }
 }
 
-/// Starts a turn. An input that has waited for it is taken.
+/// Starts a turn, which takes its waiting input.
 fn start_turn(
     docs: &mut Docs,
     session: &mut Session,

@@ -1,4 +1,4 @@
-//! What an event means for the session itself. Its todo update and its nodes are other matters.
+//! The meaning of an event for the session itself. Todo updates and nodes are handled elsewhere.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::{
     todo::Published,
 };
 
-/// An event as far as it changes the session.
+/// The part of an event that changes the session.
 pub(super) enum SessionFact<'a> {
     /// Fields of the session.
     Meta(&'a EventBody),
@@ -43,7 +43,7 @@ pub(super) enum SessionFact<'a> {
         summary: &'a Value,
     },
     RunFinished(SessionStatus),
-    /// A node was pinned or let go.
+    /// A node was pinned or unpinned.
     Pinned {
         node: NodeId,
         pinned: bool,
@@ -52,14 +52,13 @@ pub(super) enum SessionFact<'a> {
     Driven(Option<SessionDriver>),
     /// A host drives the session, or none does any more.
     Claimed(Option<Lease>),
-    /// The tree was made into text.
+    /// The tree was compiled.
     Compiled(TextHashes),
     /// Nothing changes.
     Plain,
 }
 
 impl SessionEvent {
-    /// Reads what the event means for its session.
     pub(super) fn fact(&self) -> SessionFact<'_> {
         let data = &self.data;
         let fact = match self.kind.as_str() {
@@ -101,7 +100,7 @@ pub(super) fn text<'a>(data: &'a EventBody, field: &str) -> Option<&'a str> {
     data.get(field).and_then(Value::as_str)
 }
 
-/// How a session is after a turn that ended so.
+/// The status of a session after a turn with this end.
 fn after_turn(data: &EventBody) -> SessionStatus {
     if text(data, "status") == Some("failed") { SessionStatus::Failed } else { SessionStatus::Idle }
 }

@@ -68,7 +68,8 @@ impl SessionId {
         (tag == self.tag() && digits == seq.to_string()).then_some(seq)
     }
 
-    /// The last letters and digits of the id: event ids of two sessions are rarely mistaken.
+    /// The last letters and digits of the id, so that event ids of two sessions are rarely
+    /// confused.
     fn tag(&self) -> String {
         let letters: Vec<char> = self.0.chars().filter(char::is_ascii_alphanumeric).collect();
         let tag: String = letters[letters.len().saturating_sub(TAG_CHARS)..].iter().collect();

@@ -1,4 +1,4 @@
-//! Limits of a session. Going over one is refused by name; nothing is cut in silence.
+//! Limits of a session. Exceeding one is a rejection that names it; nothing is truncated silently.
 
 /// Body of one event as compact JSON, in bytes.
 pub const EVENT_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -12,7 +12,7 @@ use crate::{
 
 type Docs = Documents<SessionAggregate>;
 
-/// The session, or what is left of it; none if there never was one.
+/// The session, or what is left of it; none if it never existed.
 pub fn standing(docs: &Docs) -> Result<Option<&Standing>, Unloaded<SessionAggregate>> {
     match docs.get(&SessionKey::Session)? {
         Some(SessionDocument::Session(standing)) => Ok(Some(standing)),

@@ -1,4 +1,4 @@
-//! Running a command once: its receipt, or the one that was kept for it.
+//! Running a command once: its receipt, or the kept one.
 
 use super::{
     SessionAggregate, SessionCommand, SessionDocument, SessionKey, SessionRejection,
@@ -16,7 +16,7 @@ pub struct SessionCommandResult {
     pub replayed: bool,
 }
 
-/// Does a command in a draft, unless a call under the same key or event id has done it before.
+/// Performs a command in a draft, unless a call under the same key or event id has done it before.
 pub fn perform(
     draft: &mut Draft<'_, SessionAggregate>,
     command: &SessionCommand,

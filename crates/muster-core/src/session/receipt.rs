@@ -1,4 +1,4 @@
-//! What a call leaves: its receipt, and the answer that is kept for a repetition.
+//! The receipt of a call, and the response that is kept for a repetition.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::{
     todo::{ListChange, Published, TodoScope},
 };
 
-/// A name that makes a call happen once: an idempotency key, or the id of an outside event.
+/// A name that makes a call idempotent: a key, or the id of an outside event.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CallKey {
     /// The name.
@@ -75,7 +75,7 @@ fn is_applied(applied: &bool) -> bool {
 }
 
 impl Receipt {
-    /// The receipt for a call that has left this event.
+    /// The receipt of a call with this event.
     pub fn of(recorded: &Recorded<SessionEvent>) -> Self {
         let Recorded { seq, at, event, .. } = recorded;
         let written = event.aside.source == Some(TodoSource::TodoWrite);
@@ -110,7 +110,7 @@ impl TodoReceipt {
         Self { scope_key, revision, applied: true, titles }
     }
 
-    /// For an update that left the list as it is.
+    /// For an update that did not change the list.
     pub(super) fn unapplied(scope: &TodoScope) -> Self {
         let scope_key = scope.key.to_string();
         let revision = scope.revision;
@@ -118,7 +118,7 @@ impl TodoReceipt {
     }
 }
 
-/// An answer that is kept for a repetition of its call.
+/// A response that is kept for a repetition of its call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SessionAnswer {
     /// Digest of the request.

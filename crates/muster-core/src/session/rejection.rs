@@ -8,11 +8,11 @@ use crate::{
 /// Why a command was refused; nothing was stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SessionRejection {
-    /// There never was such a session.
+    /// The session never existed.
     UnknownSession,
     /// The session was deleted (TT-13).
     SessionEnded,
-    /// There is a session under this id already.
+    /// A session with this id exists already.
     SessionExists,
     /// A required string is blank.
     Blank {
@@ -26,7 +26,7 @@ pub enum SessionRejection {
         /// How long it is.
         actual: usize,
     },
-    /// A body has more levels than can be read back.
+    /// A body is nested too deeply to be read back.
     TooDeep {
         limit: usize,
     },
@@ -55,7 +55,7 @@ pub enum SessionRejection {
     EventIdTaken {
         id: String,
     },
-    /// A run drives the session, so that no host can.
+    /// A run drives the session, so a host cannot.
     DrivenByRun,
     /// A host drives the session.
     ClaimedByHost {
@@ -67,7 +67,7 @@ pub enum SessionRejection {
     NotClaimed,
     /// A lease is too short or too long.
     LeaseOutOfRange {
-        /// How long it was to be, in milliseconds.
+        /// The requested duration in milliseconds.
         lease_ms: i64,
     },
     /// No turn is running.

@@ -21,7 +21,7 @@ pub(super) const CLASSES: [&str; 11] =
 /// Hundredths from one class to the next.
 pub(super) const CLASS_STEP: u8 = 5;
 
-/// Where documents of the tree are grown, and by how much its numbers have changed.
+/// The documents of the growing tree, and the change of its totals.
 pub(super) struct StoredTree<'a> {
     pub(super) docs: &'a mut Documents<SessionAggregate>,
     pub(super) sums: TreeSums,

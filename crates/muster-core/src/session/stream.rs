@@ -1,5 +1,5 @@
-//! What a connection to a session's event stream begins with (SS-3 to SS-6), and the messages that
-//! belong to it alone.
+//! The start of a connection to a session's event stream (SS-3 to SS-6), and the messages that
+//! belong to one connection.
 
 use serde::Serialize;
 
@@ -13,9 +13,9 @@ pub const STREAM_GAP: &str = "stream.gap";
 /// What a reader asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StreamRequest<'a> {
-    /// `Last-Event-ID`, or else `from_id`; blank counts as not given.
+    /// `Last-Event-ID`, or else `from_id`; blank counts as missing.
     pub resume: Option<&'a str>,
-    /// Whether it wants what was before.
+    /// Whether it wants earlier events.
     pub replay: bool,
     /// Limit of the last events.
     pub limit: Option<u64>,
@@ -29,7 +29,7 @@ pub enum Mode {
     Resume,
     /// With events from before.
     Replay,
-    /// With what happens from now on.
+    /// With events from now on.
     Live,
 }
 

@@ -1,4 +1,4 @@
-//! Rules of the session room, one test each, and random histories against what must always hold.
+//! Rules of the session room, one test each, and random histories against invariants.
 
 mod controls;
 mod hosts;
@@ -28,7 +28,7 @@ use crate::{
 struct Room {
     docs: Documents<SessionAggregate>,
     log: Vec<Recorded<SessionEvent>>,
-    /// Milliseconds that have passed besides one for each event.
+    /// Elapsed milliseconds besides one for each event.
     waited_ms: i64,
 }
 
@@ -242,7 +242,7 @@ fn a_key_makes_a_call_happen_once() {
     assert!(room.last_seq() > seq);
     let taken = SessionRejection::KeyTaken { key: "k".to_owned() };
     assert_eq!(room.refuse(keyed("other", "d2")), taken);
-    // A refused call leaves its key unused.
+    // A rejected call leaves its key unused.
     let blank = |text: &str| {
         let key = key("free", text);
         SessionCommand::Input(SessionInput { text: text.to_owned(), source: None, key })

@@ -61,16 +61,16 @@ struct Picking<'d> {
     newest_turn: u64,
     classes: u16,
     max_chars: u64,
-    /// Nodes of a list that are looked at.
+    /// Limit of nodes read per list.
     limit: u32,
-    /// Whether nodes that have faded to nothing are looked at; most of a long tree are such.
+    /// Whether completely faded nodes are read; most of a long tree are.
     with_crowd: bool,
 }
 
 /// Nodes of a list, greatest first.
 struct Row<'d> {
     nodes: Vec<&'d StoredNode>,
-    /// The score that all of them have; without one it is worked out for each.
+    /// The score of all of them; without one it is computed for each.
     score: Option<i64>,
     /// Whether the list continues after the last one.
     is_cut: bool,
@@ -135,7 +135,7 @@ impl<'d> Picking<'d> {
         Ok(rows)
     }
 
-    /// Loads what hangs above the rows, a level at a time.
+    /// Loads the ancestors of the rows, a level at a time.
     fn have_ancestors(&self, rows: &[Row<'d>]) -> Loaded<()> {
         let nodes = rows.iter().flat_map(|row| &row.nodes).map(|stored| &stored.node);
         let mut level: BTreeSet<&NodeId> =
@@ -177,7 +177,7 @@ impl<'d> Picking<'d> {
         Ok(Merged::Dry(kept.nodes))
     }
 
-    /// A row's node with what it is compared by.
+    /// A row's node with its sort key.
     fn head(&self, row: &Row<'d>, at: usize, place: usize) -> Option<(i64, u64, usize, usize)> {
         let node = &row.nodes.get(place)?.node;
         let score = row.score.unwrap_or_else(|| Score::faded(node, self.newest_turn));

@@ -1,4 +1,4 @@
-//! Sizes and secrets: what is looked at before anything is written down.
+//! Sizes and secrets: checks before anything is written.
 
 use super::{Decided, reject};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Refuses what is longer than its limit.
+/// Rejects what is longer than its limit.
 pub(super) fn within(field: &'static str, actual: usize, limit: usize) -> Decided<()> {
     if actual <= limit {
         Ok(())
@@ -44,7 +44,7 @@ pub(super) fn redact_body(data: &mut EventBody) -> bool {
     redact::object(data)
 }
 
-/// Refuses a body that is too large or too deep to be read back.
+/// Rejects a body that is too large or too deep to be read back.
 pub(super) fn body(data: &EventBody) -> Decided<()> {
     if data.values().any(|value| is_deeper_than(value, EVENT_DEPTH_MAX - 1)) {
         return reject(SessionRejection::TooDeep { limit: EVENT_DEPTH_MAX });
@@ -56,7 +56,8 @@ fn json_bytes(data: &EventBody) -> usize {
     serde_json::to_string(data).map_or(usize::MAX, |json| json.len())
 }
 
-/// The first event's body: everything that the session was made with, and whether it had a secret.
+/// The first event's body: everything that the session was created with, and whether it had a
+/// secret.
 pub(super) fn meta(create: &Create) -> Decided<(SessionMeta, bool)> {
     let mut redacted = false;
     let mut short = |name: &'static str, value: &Option<String>| -> Decided<Option<String>> {

@@ -21,12 +21,12 @@ impl<'a> CommandDraft<'a> {
         Self(draft)
     }
 
-    /// The documents after what was written.
+    /// The documents after the events so far.
     pub(super) fn docs(&self) -> &Docs {
         self.0.documents()
     }
 
-    /// The session after what was written.
+    /// The session after the events so far.
     pub(super) fn session(&self) -> Decided<&Session> {
         lookup::session(self.docs())
     }

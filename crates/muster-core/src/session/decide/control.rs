@@ -44,7 +44,7 @@ fn set(draft: &mut CommandDraft<'_>, meta: &SessionMeta, aside: Aside) -> Decide
     draft.record(event)
 }
 
-/// Ends the running turn and drops what waits; a session that idles is stopped all the same.
+/// Ends the running turn and drops waiting inputs; an idle session is stopped all the same.
 fn stop(draft: &mut CommandDraft<'_>, aside: Aside) -> Decided<()> {
     turn::end(draft, "interrupted", Some("stop"))?;
     set(draft, &stopped(), aside)

@@ -1,4 +1,4 @@
-//! Outside hosts that drive a session for as long as they renew their claim on it.
+//! Outside hosts that drive a session for as long as they renew their claim.
 
 use super::{CommandDraft, Decided, SessionEvent, check, reject, turn};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     text,
 };
 
-/// Gives a host the session, or more time.
+/// Grants a host the session, or extends its lease.
 pub(super) fn claim(draft: &mut CommandDraft<'_>, claim: &HostClaim) -> Decided<()> {
     let host = check::field("host", &claim.host)?;
     check::within("host", text::chars(&host), FIELD_CHARS_MAX)?;
@@ -37,7 +37,7 @@ pub(super) fn claim(draft: &mut CommandDraft<'_>, claim: &HostClaim) -> Decided<
     draft.record(SessionEvent { aside, ..event })
 }
 
-/// Lets a host go. What waited for it ends without an agent.
+/// Releases a host. What waited for it ends without an agent.
 pub(super) fn unclaim(draft: &mut CommandDraft<'_>, unclaim: &Unclaim) -> Decided<()> {
     let reason = match (unclaim, alive(draft)?) {
         (Unclaim::Released { host }, Some(lease)) => {

@@ -1,4 +1,4 @@
-//! Events that others report: checked, cleaned, given their place, and written down (HB-10).
+//! Events that others report: checked, redacted, given their place, and written (HB-10).
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use crate::{
     todo::{self, Fallback, Published, TodoScope},
 };
 
-/// Where an event keeps a todo update that was not applied; readers do not look there.
+/// Where an event keeps a todo update that was not applied; readers ignore it.
 const UNAPPLIED_TODO: &str = "unapplied_todo";
 
 /// Records an event.
@@ -51,7 +51,7 @@ pub(super) fn record(draft: &mut CommandDraft<'_>, record: &Record) -> Decided<(
         (body::TOOL_RESULT, _) => draft.record(agreeing(event)),
         (body::USER_MESSAGE, Author::Outside) => {
             let mut event = event;
-            // Only an input to this session waits here; what waits elsewhere is none of ours.
+            // Only an input to this session waits here; other queues are not ours.
             event.data.shift_remove("queued");
             draft.record(event)
         }
@@ -87,7 +87,7 @@ fn check_type(record: &Record) -> Decided<()> {
     Ok(())
 }
 
-/// What an event's todo update comes to (TS-6).
+/// The outcome of an event's todo update (TS-6).
 #[derive(Default)]
 struct TodoPart {
     /// The update in the form in which it is sent.
@@ -138,7 +138,7 @@ fn place(draft: &CommandDraft<'_>, record: &Record) -> Decided<EventPlace> {
     })
 }
 
-/// A turn that begins while another one runs takes its place; numbers only go up.
+/// A turn that begins while another one runs replaces it; numbers only go up.
 fn start_turn(draft: &mut CommandDraft<'_>, event: SessionEvent) -> Decided<()> {
     let running = draft.session()?.turns.running.clone();
     let taker = draft.input_taker()?;
@@ -154,7 +154,7 @@ fn start_turn(draft: &mut CommandDraft<'_>, event: SessionEvent) -> Decided<()> 
     // The id of the previous turn is only there because no other was named.
     let named = event.place.turn_id.clone();
     let named = named.filter(|id| running.is_none_or(|turn| turn.id != *id));
-    // A host that names no turn begins the one of the input that has waited for it.
+    // A host that names no turn begins the one of the waiting input.
     let waiting = session.queue.first().filter(|_| taker == InputTaker::Host);
     let waiting = waiting.map(|waiting| waiting.turn_id.clone());
     let turn_id = Some(named.or(waiting).unwrap_or_else(|| session.next_turn_id()));
@@ -178,10 +178,9 @@ fn end_turn(draft: &mut CommandDraft<'_>, mut event: SessionEvent) -> Decided<()
 
 /// Makes the three fields of a result agree (EV-2).
 fn agreeing(mut event: SessionEvent) -> SessionEvent {
-    let said = |field: &str, value: Value| event.data.get(field) == Some(&value);
-    let failed = said("status", "error".into())
-        || said("error", true.into())
-        || said("success", false.into());
+    let has = |field: &str, value: Value| event.data.get(field) == Some(&value);
+    let failed =
+        has("status", "error".into()) || has("error", true.into()) || has("success", false.into());
     event.data.insert("status".to_owned(), if failed { "error" } else { "ok" }.into());
     event.data.insert("error".to_owned(), failed.into());
     event.data.insert("success".to_owned(), (!failed).into());

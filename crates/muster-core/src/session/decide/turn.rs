@@ -25,10 +25,10 @@ pub(super) fn say(
     source: Option<String>,
     aside: Aside,
 ) -> Decided<()> {
-    let said = UserMessage { text, source, queued: false };
+    let message = UserMessage { text, source, queued: false };
     draft.record(SessionEvent {
         aside,
-        ..SessionEvent::of(body::USER_MESSAGE, draft.here()?, &said)
+        ..SessionEvent::of(body::USER_MESSAGE, draft.here()?, &message)
     })
 }
 
@@ -45,8 +45,8 @@ pub(super) fn wait(
     }
     let turn_id = Some(session.next_turn_id());
     let place = EventPlace { turn_id, turn: None, ..draft.here()? };
-    let said = UserMessage { text, source, queued: true };
-    draft.record(SessionEvent { aside, ..SessionEvent::of(body::USER_MESSAGE, place, &said) })
+    let message = UserMessage { text, source, queued: true };
+    draft.record(SessionEvent { aside, ..SessionEvent::of(body::USER_MESSAGE, place, &message) })
 }
 
 /// Ends the running turn immediately if nothing else will.

@@ -1,4 +1,4 @@
-//! The session's own text: made from a part of the tree, equal to what the whole of it gives.
+//! The session's own text: compiled from a part of the tree, equal to that of the whole tree.
 
 use proptest::prelude::*;
 use serde_json::json;

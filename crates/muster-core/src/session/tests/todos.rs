@@ -1,4 +1,4 @@
-//! The todo lists: two doors to one state.
+//! The todo lists: two ways to write one state.
 
 use serde_json::json;
 

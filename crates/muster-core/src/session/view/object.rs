@@ -44,7 +44,7 @@ pub struct SessionObject {
     pub last_seq: u64,
     /// How many inputs wait.
     pub queued_inputs: usize,
-    /// All of its todo lists in numbers.
+    /// Counts over all of its todo lists.
     pub todos: TodoCount,
     /// Its folder.
     pub workspace: Option<String>,
@@ -67,7 +67,6 @@ pub enum ShownDriver {
     },
     /// An outside host.
     Host {
-        /// The name that it goes by.
         host: String,
         /// When its lease expires.
         #[schemars(extend("format" = "date-time"))]
@@ -100,8 +99,8 @@ pub fn object(docs: &Docs, id: &SessionId) -> Shown<SessionObject> {
 }
 
 impl SessionObject {
-    /// The object of a session whose todo lists add up to these numbers. The session itself knows
-    /// those of its main list only.
+    /// The object of a session with these counts over its todo lists. The session itself only knows
+    /// those of its main list.
     pub fn of(id: &SessionId, session: &Session, todos: Tally) -> Self {
         Self {
             session_id: id.clone(),

@@ -25,7 +25,7 @@ const SUMMARY: [&str; 6] = ["snapshot", "compiler", "collapse", "runner", "last_
 pub struct Ctrees {
     #[serde(flatten)]
     pub sections: Sections,
-    /// The last event that they contain.
+    /// The last event included.
     pub seq: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct Ctrees {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TreeStage {
     Raw,
-    /// Those that are left within the session's budget.
+    /// Those within the session's budget.
     Collapsed,
 }
 
@@ -49,7 +49,7 @@ pub struct TreeRequest {
     pub bodies: bool,
 }
 
-/// A part of a tree's nodes, with what is known of the whole.
+/// A page of a tree's nodes, with totals of the whole.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodesPage {
     /// The nodes, parents first.
@@ -96,8 +96,8 @@ pub fn ctrees(docs: &Docs) -> Shown<Ctrees> {
     Ok(Ctrees { sections, seq: session.last_seq })
 }
 
-/// The tree as text; nodes that were left out are counted, not named. Its cost is of the order of
-/// the budget, whatever the size of the tree.
+/// The tree as text; left-out nodes are counted, not named. Its cost is proportional to the budget,
+/// whatever the size of the tree.
 pub fn compiled(docs: &Docs, max_chars: Option<u64>) -> Shown<Compiled> {
     let session = lookup::session(docs)?;
     Ok(compile::compile(docs, session, max_chars.unwrap_or(session.tree.max_chars))?)
@@ -125,8 +125,8 @@ pub fn dropped_page(
     Ok(Some(DroppedPage { max_chars, dropped: count, nodes, next, seq: session.last_seq }))
 }
 
-/// The tree of these documents as text, and the last event in it. It looks at the whole tree and
-/// names what it leaves out, where [`compiled`] only counts.
+/// The tree of these documents as text, and the last event in it. It reads the whole tree and names
+/// what it leaves out, where [`compiled`] only counts.
 pub fn tree_text(
     docs: &Docs,
     tree: &ContextTree,
