@@ -1,6 +1,6 @@
 //! The tasks room: plans, tasks, step trees and the gates that completion has to pass.
 //!
-//! Not here: words for people (api), storage (store), anything that waits.
+//! Not here: messages for people (api), storage (store), anything that blocks.
 
 pub mod command;
 mod decide;
@@ -53,7 +53,7 @@ pub enum TaskKey {
     Workspace,
     Plan(PlanId),
     Task(TaskId),
-    /// The answer kept for an idempotency key.
+    /// The response kept for an idempotency key.
     Answer(String),
     /// A record of evidence.
     Evidence(EvidenceId),
@@ -62,7 +62,7 @@ pub enum TaskKey {
     Note(u64),
     /// A card's commit in the trace document, by position.
     Trace(u64),
-    /// How much a plan's or task's memory holds.
+    /// Totals of a plan's or task's memory.
     Memory(EntityId),
     /// An operation of the history, by position.
     Operation(u64),

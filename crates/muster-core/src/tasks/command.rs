@@ -13,7 +13,6 @@ use super::{
     step::{Checkpoint, Checkpoints, NodeFields, ProofMode},
 };
 
-/// A request to change a workspace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TaskCommand {
     CreatePlan(CreatePlan),
@@ -124,7 +123,7 @@ pub enum TaskCommand {
     MoveFocus {
         to: Option<EntityId>,
     },
-    /// Keep an answer for its idempotency key.
+    /// Keep a response for its idempotency key.
     KeepAnswer {
         key: String,
         kept: TaskAnswer,
@@ -177,7 +176,7 @@ pub struct SetChecklist {
     pub current: Option<u32>,
     /// Free text about it.
     pub doc: Option<Option<String>>,
-    /// Whether to go one point on.
+    /// Whether to advance by one point.
     pub advance: bool,
 }
 
@@ -198,7 +197,7 @@ pub struct SetContract {
 pub struct CaptureEvidence {
     /// The plan or task.
     pub id: EntityId,
-    /// The step, unless it goes to the root.
+    /// The step; `None` for the root.
     pub step: Option<StepSelector>,
     /// Checkpoints it is linked to.
     pub checkpoints: Checkpoints,
@@ -231,7 +230,7 @@ pub struct CommitCard {
 #[derive(Clone, PartialEq, Debug)]
 pub struct AddSteps {
     pub task: TaskId,
-    /// The step below which they go; `None` at the root.
+    /// The parent of the new steps; `None` at the root.
     pub parent: Option<StepSelector>,
     pub steps: Vec<NewStep>,
 }
@@ -260,14 +259,14 @@ pub struct DefineStep {
     pub proof_modes: Option<Vec<(Checkpoint, ProofMode)>>,
 }
 
-/// A step of a task, in the caller's words.
+/// A step of a task, as the caller selects it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepTarget {
     pub task: TaskId,
     pub selector: StepSelector,
 }
 
-/// A node of a task, in the caller's words.
+/// A node of a task, as the caller selects it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeTarget {
     pub task: TaskId,

@@ -1,6 +1,6 @@
-//! What a command means: the events it would cause, or the rule that refuses it.
+//! Decides commands: the events of each, or the rule that rejects it.
 //!
-//! Events state facts, derived changes included, so that `evolve` has nothing to work out.
+//! Events include derived changes, so that `evolve` has nothing to compute.
 
 mod closing;
 mod derive;

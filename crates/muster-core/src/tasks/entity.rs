@@ -216,7 +216,7 @@ impl Task {
         (self.steps.iter().filter(|step| step.is_closed()).count(), self.steps.len())
     }
 
-    /// What its plan counts of it.
+    /// Its contribution to the counts of its plan.
     pub fn tally(&self) -> TaskTally {
         let (closed, total) = self.closed_of_total();
         let open = || self.steps.iter().filter(|step| !step.is_closed());
@@ -244,7 +244,7 @@ impl Task {
         }
     }
 
-    /// Lines about missing confirmations and proofs: one per checkpoint.
+    /// Number of lines about missing confirmations and proofs: one per checkpoint.
     fn verify_lines(&self) -> u64 {
         let any = |test: &dyn Fn(&Step) -> bool| self.steps.iter().any(test);
         let missing = Checkpoint::ALL.into_iter().filter(|cp| any(&|step| step.misses(*cp)));
@@ -313,7 +313,7 @@ impl StatusCounts {
     }
 }
 
-/// Sums over the tasks of a plan, so that a plan's view costs no walk over them.
+/// Sums over the tasks of a plan, so that a plan's view does not walk over them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlanSums {
@@ -342,7 +342,7 @@ impl PlanSums {
         self.shift(tally, u64::wrapping_add);
     }
 
-    /// Takes a task's contribution out again.
+    /// Removes a task's contribution.
     pub fn subtract(&mut self, tally: &TaskTally) {
         self.shift(tally, u64::wrapping_sub);
     }
@@ -364,7 +364,7 @@ impl PlanSums {
     }
 }
 
-/// What belongs to the workspace as a whole.
+/// Data of the workspace as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Workspace {
@@ -380,13 +380,13 @@ pub struct Workspace {
     pub last_evidence: u64,
     /// Number of the newest card.
     pub last_card: u64,
-    /// The plan or task that calls without a target mean.
+    /// The target of calls without one.
     pub focus: Option<EntityId>,
     pub plans: StatusCounts,
     pub tasks: StatusCounts,
 }
 
-/// The answer of an earlier call, kept for its idempotency key (TASKS-IDEM).
+/// The response to an earlier call, kept for its idempotency key (TASKS-IDEM).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TaskAnswer {
     /// Operation that was called.

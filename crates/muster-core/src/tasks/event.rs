@@ -1,4 +1,4 @@
-//! What happened. Events carry everything replay needs; what callers see of them is in `wire`.
+//! Events of tasks. They carry everything replay needs; what callers see of them is in `wire`.
 
 mod derived;
 mod memory;
@@ -32,7 +32,7 @@ pub enum TaskEvent {
     TaskCreated(TaskCreated),
     /// Fields of a plan or task changed.
     Edited(FieldsEdited),
-    /// A plan or task got another status.
+    /// The status of a plan or task changed.
     StatusSet(StatusSet),
     /// A plan or task was deleted.
     Deleted(Deleted),
@@ -135,7 +135,7 @@ impl TaskEvent {
         }
     }
 
-    /// What followed from the event, if it can have consequences.
+    /// The consequences of the event, if it can have any.
     pub fn derived(&self) -> Option<&Derived> {
         match self {
             Self::TaskCreated(created) => Some(&created.derived),
@@ -274,7 +274,7 @@ pub struct OwnPatch {
     pub assignee: Option<Option<String>>,
 }
 
-/// A plan or task got another status.
+/// The status of a plan or task changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StatusSet {
     /// The plan or task.

@@ -57,12 +57,12 @@ impl Given {
         self.items.len() + self.checks.len() + self.attachments.len()
     }
 
-    /// Whether a command is on record (TASKS-EVD-3).
+    /// Whether it contains a command (TASKS-EVD-3).
     pub fn has_command(&self) -> bool {
         self.checks.iter().any(|check| check.starts_with(CMD)) || self.items_have("command")
     }
 
-    /// Whether a link is on record.
+    /// Whether it contains a link.
     pub fn has_link(&self) -> bool {
         self.checks.iter().any(|check| check.starts_with(LINK))
             || self.items_have("url")

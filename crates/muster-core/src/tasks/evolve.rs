@@ -62,7 +62,7 @@ pub(super) fn evolve(docs: &mut Docs, recorded: &Recorded<TaskEvent>) -> Applied
     }
 }
 
-/// Applies what follows from an event to its task.
+/// Applies the consequences of an event to its task.
 fn apply_derived(task: &mut Task, derived: &Derived, moment: Moment) {
     for path in &derived.reopened {
         if let Some(step) = task.steps.at_mut(path) {
@@ -76,7 +76,7 @@ fn apply_derived(task: &mut Task, derived: &Derived, moment: Moment) {
     }
 }
 
-/// Applies what follows from an event to the plan.
+/// Applies the consequences of an event to the plan.
 fn apply_plan_move(docs: &mut Docs, derived: &Derived, moment: Moment) -> Applied {
     let Some(moved) = derived.plan else { return Ok(()) };
     change_plan(docs, moved.id, |plan| {
@@ -114,7 +114,7 @@ fn change_task(docs: &mut Docs, id: TaskId, change: impl FnOnce(&mut Task)) -> A
         *workspace.tasks.slot(before.status) -= 1;
         *workspace.tasks.slot(after.status) += 1;
     })?;
-    tell_dependents(docs, id.into(), before.status, after.status)
+    update_dependents(docs, id.into(), before.status, after.status)
 }
 
 /// Changes a plan and passes a new status on to the counts and its dependents.
@@ -130,7 +130,7 @@ fn change_plan(docs: &mut Docs, id: PlanId, change: impl FnOnce(&mut Plan)) -> A
         *workspace.plans.slot(before) -= 1;
         *workspace.plans.slot(after) += 1;
     })?;
-    tell_dependents(docs, id.into(), before, after)
+    update_dependents(docs, id.into(), before, after)
 }
 
 fn change_meta(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut Meta)) -> Applied {
@@ -141,7 +141,7 @@ fn change_meta(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut Meta)) ->
 }
 
 /// Dependents of `id` start or stop waiting when it leaves or reaches DONE.
-fn tell_dependents(
+fn update_dependents(
     docs: &mut Docs,
     id: EntityId,
     before: TaskStatus,

@@ -88,7 +88,7 @@ pub fn of_node(node: &StepNode) -> FieldValues {
     ])
 }
 
-/// Whether two values of a field are the same. A waiver is, whether or not it was settled since.
+/// Whether two values of a field are equal. A waiver is, whether or not it was settled since.
 pub(super) fn are_same(name: &str, one: &Value, other: &Value) -> bool {
     if name != "waiver" {
         return one == other;

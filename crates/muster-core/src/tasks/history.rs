@@ -1,4 +1,4 @@
-//! The history of operations: what undo and redo go by.
+//! The history of operations, for undo and redo.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct HistoryOperation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     pub intent: String,
-    /// What can be undone; `None` when it cannot.
+    /// The undoable change; `None` when it cannot be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<OperationChange>,
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct HistoryOperation {
     /// When it was accepted.
     #[serde(default)]
     pub at: Timestamp,
-    /// Position of the undo that took it back last.
+    /// Position of the last undo of it.
     #[serde(default)]
     pub undone_at: u64,
 }
@@ -64,7 +64,7 @@ pub struct OperationChange {
     pub forced: bool,
 }
 
-/// A change that followed on another entity.
+/// A derived change of another entity.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DerivedChange {
     /// Plan or task.
@@ -86,7 +86,7 @@ pub enum OperationState {
     Undoable,
     /// It was undone and can be redone.
     Redoable,
-    /// It was undone, and new work has taken the chance to redo it.
+    /// It was undone, and new work prevents a redo.
     Undone,
 }
 
@@ -132,7 +132,7 @@ impl Addressed {
         }
     }
 
-    /// The undoable operation that led from `before` to what is there now.
+    /// The undoable operation that led from `before` to the current state.
     pub fn operation(
         &self,
         docs: &Documents<TaskAggregate>,

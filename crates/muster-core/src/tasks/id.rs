@@ -60,8 +60,7 @@ fn hexadecimal(digits: &str, width: usize) -> Option<u64> {
     number(digits, width, 16)
 }
 
-/// The number that digits mean, if this is how it is written: upper case, filled with zeros up to
-/// the width and no further.
+/// Parses digits in canonical form: upper case, zero-padded to the width and no further.
 fn number(digits: &str, width: usize, radix: u32) -> Option<u64> {
     let filled = digits.len() == width || digits.len() > width && !digits.starts_with('0');
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());

@@ -1,4 +1,5 @@
-//! Every bound of the tasks room (TASKS-LIM-1). Going over one is refused; nothing is cut on write.
+//! Every bound of the tasks room (TASKS-LIM-1). Exceeding one is a rejection; nothing is cut on
+//! write.
 
 /// Characters of a title.
 pub const TITLE_CHARS_MAX: usize = 500;

@@ -26,18 +26,18 @@ const CANDIDATES_MAX: u32 = 2;
 pub enum TargetSource {
     /// An argument named it.
     Explicit,
-    /// What the caller is bound to works on it.
+    /// The binding of the caller.
     Bound,
     /// The workspace focus.
     Focus,
 }
 
-/// What a call is about, before it is looked up.
+/// The requested target, before it is looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LookupRequest {
     /// What an argument names.
     pub named: Option<EntityId>,
-    /// What the caller is bound to; it comes before the focus (RUNS-TIE-3).
+    /// The binding of the caller; it comes before the focus (RUNS-TIE-3).
     pub bound: Option<EntityId>,
 }
 
@@ -48,7 +48,7 @@ impl From<Option<EntityId>> for LookupRequest {
 }
 
 impl LookupRequest {
-    /// The target that it names without the focus; of a binding only what the call takes.
+    /// The target without the focus; a binding counts only if the call accepts its kind.
     fn target(self, accepts: Accepts) -> Option<Target> {
         let explicit = self.named.map(|id| Target { id, source: TargetSource::Explicit });
         let bound = self.bound.filter(|id| match accepts {
@@ -68,7 +68,7 @@ pub struct Target {
     pub source: TargetSource,
 }
 
-/// Which kinds of target a call takes.
+/// Which kinds of target a call accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Accepts {
     /// Plans and tasks.
@@ -139,7 +139,7 @@ pub fn revision(docs: &Docs, id: EntityId) -> Found<u64> {
     })
 }
 
-/// Finds what a call is about: the explicit target, else what the caller is bound to, else focus
+/// Finds the target of a call: the explicit one, else the caller's binding, else focus
 /// (TASKS-TGT-3, -5, -6).
 pub fn target(docs: &Docs, wanted: impl Into<LookupRequest>, accepts: Accepts) -> Found<Target> {
     let target = match wanted.into().target(accepts) {
@@ -182,7 +182,7 @@ pub fn expect_revision(docs: &Docs, id: EntityId, expected: Option<u64>) -> Foun
     }
 }
 
-/// The plan that a new task goes under: the one named, else focus (TASKS-PAR-1).
+/// The plan of a new task: the named one, else focus (TASKS-PAR-1).
 pub fn parent_plan(docs: &Docs, explicit: Option<PlanId>) -> Found<PlanId> {
     if let Some(id) = explicit {
         return plan(docs, id).map(|plan| plan.id);
@@ -286,8 +286,8 @@ pub fn card(docs: &Docs, entity: EntityId, id: CardId) -> Found<&Card> {
     }
 }
 
-/// What a call without a usable target could mean: open tasks, ACTIVE first; else the newest task;
-/// else a plan. Inside a plan nothing outside of it is meant.
+/// Suggestions for a call without a usable target: open tasks, ACTIVE first; else the newest task;
+/// else a plan. Within a plan only its own tasks are suggested.
 fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
     let tasks = |statuses: Vec<&'static str>, order, limit| ListQuery {
         parent: within.map(|id| id.to_string()),

@@ -1,4 +1,4 @@
-//! Evidence and reasoning memory: what was proven, noted and thought about a plan or task.
+//! Evidence and reasoning memory of a plan or task.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct Evidence {
     pub id: EvidenceId,
     /// The plan or task.
     pub entity: EntityId,
-    /// The step, unless it hangs at the root.
+    /// The step; `None` at the root.
     pub step: Option<(StepId, StepPath)>,
     /// Checkpoints it is linked to.
     pub checkpoints: Checkpoints,
@@ -135,7 +135,7 @@ pub struct NoteEntry {
     pub title: Option<String>,
     /// What form the content has.
     pub format: Option<String>,
-    /// Free facts, its source among them.
+    /// Free-form facts, including its source.
     pub meta: Map<String, Value>,
     /// The note itself.
     pub content: String,
@@ -160,7 +160,7 @@ pub struct TraceEntry {
     pub at: Timestamp,
 }
 
-/// How much a plan's or task's memory holds, so that no view has to count.
+/// Totals of a plan's or task's memory, so that no view has to count.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryCounts {

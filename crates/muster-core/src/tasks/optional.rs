@@ -1,4 +1,4 @@
-//! Keeps "absent" and "set to nothing" apart: absent is `None`, JSON null is `Some(None)`.
+//! Distinguishes "absent" from "cleared": absent is `None`, JSON null is `Some(None)`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

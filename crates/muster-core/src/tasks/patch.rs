@@ -19,7 +19,7 @@ use super::{
 use crate::{Documents, WorkRefusal};
 use field::FieldKind;
 
-/// What one operation of a patch does.
+/// The operation of a patch entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verb {
     /// Give a field a value.
@@ -28,7 +28,7 @@ pub enum Verb {
     Unset,
     /// Add items to a list.
     Append,
-    /// Take items out of a list.
+    /// Remove items from a list.
     Remove,
 }
 
@@ -51,7 +51,7 @@ pub enum PatchTarget {
     Node(NodeTarget),
 }
 
-/// A patch worked out: what it addresses, how history names it, and the command.
+/// A resolved patch: what it addresses, how history names it, and the command.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResolvedPatch {
     pub addressed: Addressed,
@@ -61,7 +61,7 @@ pub struct ResolvedPatch {
 }
 
 impl ResolvedPatch {
-    /// Checks every operation, then works out the values that the patch leaves (TASKS-PATCH-1).
+    /// Checks every operation, then computes the values after the patch (TASKS-PATCH-1).
     pub fn plan(
         docs: &Documents<TaskAggregate>,
         target: &PatchTarget,

@@ -10,7 +10,7 @@ use super::id::text_form;
 /// Deepest step: a path has at most this many parts.
 pub const STEP_DEPTH_MAX: usize = 16;
 
-/// What a number beyond all ordinals is read as; no step and no node has it.
+/// The value of a number beyond all ordinals; no step and no node has it.
 const BEYOND: u32 = u32::MAX;
 /// What a path with such a number is called.
 const TOO_HIGH: &str = "with so high a number";
@@ -44,7 +44,7 @@ impl StepPath {
         self.0.len() == parent.0.len() + 1 && self.0.starts_with(&parent.0)
     }
 
-    /// How a refusal names it: a number beyond all ordinals is not kept, so it is not repeated.
+    /// Its name in a rejection: a number beyond all ordinals is not kept, so it is not repeated.
     pub fn named(&self) -> String {
         if self.0.contains(&BEYOND) { TOO_HIGH.to_owned() } else { self.to_string() }
     }
@@ -108,7 +108,7 @@ pub struct NodePath {
 }
 
 impl NodePath {
-    /// How a refusal names it, as a step's path.
+    /// Its name in a rejection, like that of a step's path.
     pub fn named(&self) -> String {
         let is_beyond = self.ordinal == BEYOND || self.step.0.contains(&BEYOND);
         if is_beyond { TOO_HIGH.to_owned() } else { self.to_string() }

@@ -15,7 +15,7 @@ use super::{
 pub enum TaskRejection {
     /// No target was given and there is no focus.
     NoTarget(Candidates),
-    /// The target is of a kind that this call does not take.
+    /// The target is of a kind that this call does not accept.
     WrongKind {
         /// The target.
         id: EntityId,
@@ -64,7 +64,7 @@ pub enum TaskRejection {
         /// The whole state of the gate.
         report: GateReport,
     },
-    /// The step is open, so it cannot be opened again.
+    /// The step is open, so it cannot be reopened.
     NotClosed { step_id: StepId, path: StepPath },
     /// Completing a task with open steps or without steps.
     StepsOpen {
@@ -122,7 +122,7 @@ pub enum TaskRejection {
     SupportsItself { card: CardId },
     /// No template of that name, or one of the other kind.
     UnknownTemplate { name: String },
-    /// A patch names a field or a value that does not fit.
+    /// A patch with an invalid field or value.
     BadField {
         /// The field, by its stored name.
         field: String,
@@ -172,7 +172,7 @@ pub enum FieldFault {
     Missing,
     /// The value is of the wrong type or form.
     BadValue,
-    /// The value has the right type but does not fit this call.
+    /// The value has the right type but is invalid for this call.
     BadFormat,
     /// The value is too large.
     OutOfRange,
@@ -222,12 +222,11 @@ pub struct GateReport {
     /// before the refused call; empty when that is not enough.
     #[serde(skip)]
     pub closing: Vec<Checkpoint>,
-    /// Whether the refused call itself made the task, so that it does not exist now.
-    #[serde(skip)]
+    /// Whether the rejected call itself created the task, so that it does not exist now.
     pub is_undone: bool,
 }
 
-/// What a call without a usable target could have meant (TASKS-TGT-6).
+/// Suggestions for a call without a usable target (TASKS-TGT-6).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Candidates {
     /// These tasks, best first.

@@ -182,10 +182,10 @@ pub struct Step {
     pub updated_at: Timestamp,
 }
 
-/// What a waiver calls a block that was skipped.
+/// How a waiver names a skipped block.
 pub const SKIPPED_BLOCK: &str = "blocked";
 
-/// Why a step was closed although its gate was open.
+/// Why a step was closed despite an open gate.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Waiver {
     /// Reason as given.
@@ -281,7 +281,7 @@ pub struct NodeFields {
 }
 
 impl Step {
-    /// A step as it is right after it was added.
+    /// A new step.
     pub fn new(id: StepId, path: StepPath, title: String, at: Timestamp) -> Self {
         Self {
             id,
@@ -330,7 +330,7 @@ impl Step {
         self.requires(checkpoint) && !self.confirmed.contains(&checkpoint)
     }
 
-    /// Whether more than criteria and tests may be required. Most steps ask for no more than those.
+    /// Whether more than criteria and tests may be required. Most steps require only those.
     pub fn asks_for_more(&self) -> bool {
         !self.proof_modes.is_off() || !self.proven.is_empty()
     }
@@ -373,7 +373,7 @@ impl Step {
         skipped.into_iter().any(|skipped| skipped == SKIPPED_BLOCK)
     }
 
-    /// Opens it again; confirmations stay (TASKS-STATE-8).
+    /// Reopens it; confirmations stay (TASKS-STATE-8).
     pub fn reopen(&mut self) {
         self.completed_at = None;
         self.waiver = None;

@@ -48,7 +48,7 @@ impl StepTree {
         }
     }
 
-    /// Adds a step at its path and moves the counter of its parent on.
+    /// Adds a step at its path and advances the counter of its parent.
     pub fn insert(&mut self, step: Step) {
         let next = self.next_ordinal(step.path.parent().as_ref()) + 1;
         match step.path.parent() {

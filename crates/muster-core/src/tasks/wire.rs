@@ -105,10 +105,10 @@ pub(super) fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
     Some(Json::written(text))
 }
 
-/// Room for the place of an event.
+/// Capacity for the position of an event.
 const PLACE_BYTES: usize = 160;
 
-/// What fills the number of an event up in its id.
+/// Padding of the number in an event id.
 const ZEROS: &str = "0000000000000000";
 
 /// The event's name.

@@ -48,7 +48,7 @@ pub fn is_blank(text: &str) -> bool {
     })
 }
 
-/// The trimmed text, if there is one and it is on one line; what it is called is for the refusal.
+/// The trimmed string, if it is not blank and on one line; `name` is for the rejection.
 fn line<E: serde::de::Error>(text: &str, what: &str) -> Result<String, E> {
     /// What begins a new line, by Unicode's newline guidelines.
     const BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];

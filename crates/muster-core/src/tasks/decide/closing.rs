@@ -46,7 +46,7 @@ fn open_gate<T>(
     reject(gate_open(docs, gate, report)?)
 }
 
-/// The refusal because of a gate, with what would close the step instead.
+/// The rejection because of a gate, with what would close the step instead.
 pub(super) fn gate_open(
     docs: &Docs,
     gate: StepGate,
@@ -64,7 +64,7 @@ fn closed_already(step: &Step) -> TaskRejection {
     TaskRejection::AlreadyClosed { step_id: step.id, path: step.path.clone() }
 }
 
-/// What was skipped, in words that stay readable: `tests`, `proof:tests`, `blocked`.
+/// What was skipped, in readable words: `tests`, `proof:tests`, `blocked`.
 fn waive(report: &GateReport, force: &Force) -> Waiver {
     let name = |checkpoint: &Checkpoint| checkpoint.name().to_owned();
     let mut skipped: Vec<String> = report.missing_checkpoints.iter().map(name).collect();

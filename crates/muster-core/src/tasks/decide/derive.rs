@@ -71,7 +71,7 @@ fn task_moves(docs: &Docs, task: &Task, to: TaskStatus) -> Consequence {
     Ok(Derived { status, ..plan_follows(docs, task, to)? })
 }
 
-/// A task's status moves: leaving TODO wakes a TODO plan, an open task wakes a DONE one
+/// A task's status changes: leaving TODO activates a TODO plan, an open task activates a DONE one
 /// (TASKS-STATE-5).
 pub(super) fn plan_follows(docs: &Docs, task: &Task, to: TaskStatus) -> Consequence {
     let plan = lookup::plan(docs, task.parent)?;

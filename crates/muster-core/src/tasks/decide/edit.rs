@@ -22,7 +22,7 @@ pub(super) fn edit(docs: &Docs, edit: &FieldsEdit) -> Decision {
     Ok(vec![TaskEvent::Edited(FieldsEdited { subject, meta, own, manner: edit.manner.clone() })])
 }
 
-/// A given field that entities of this kind do not have (TASKS-EDIT-2).
+/// A given field that this kind of entity does not have (TASKS-EDIT-2).
 fn foreign_field(edit: &FieldsEdit) -> Option<&'static str> {
     let own = &edit.own;
     let foreign = match edit.id {
@@ -42,7 +42,7 @@ fn foreign_field(edit: &FieldsEdit) -> Option<&'static str> {
     foreign.into_iter().find(|(_, given)| *given).map(|(field, _)| field)
 }
 
-/// TASKS-EDIT-3: dependencies that were not there before exist, and nothing waits for itself.
+/// TASKS-EDIT-3: new dependencies exist, and nothing waits for itself.
 fn check_dependencies(
     docs: &Docs,
     id: EntityId,
@@ -73,7 +73,7 @@ pub(super) fn added(
     Ok(depends_on.iter().copied().filter(|id| !before.contains(id)).collect())
 }
 
-/// The first of these dependencies that can not be done before the plan or task itself.
+/// The first of these dependencies that cannot be done before the plan or task itself.
 pub(super) fn leading_back(
     docs: &Docs,
     id: EntityId,

@@ -48,8 +48,8 @@ pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
         None => blank(docs, commit.entity)?,
     };
     card.kind = commit.kind.unwrap_or(card.kind);
-    card.title = said(commit.title.as_ref(), card.title);
-    card.text = said(commit.text.as_ref(), card.text);
+    card.title = content(commit.title.as_ref(), card.title);
+    card.text = content(commit.text.as_ref(), card.text);
     if card.title.is_none() && card.text.is_none() {
         return reject(TaskRejection::EmptyCard);
     }
@@ -66,7 +66,7 @@ pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
 }
 
 /// The new content of a card: the given string, and nothing when that is blank.
-fn said(given: Option<&String>, before: Option<String>) -> Option<String> {
+fn content(given: Option<&String>, before: Option<String>) -> Option<String> {
     match given {
         Some(text) => (!is_blank(text)).then(|| text.clone()),
         None => before,

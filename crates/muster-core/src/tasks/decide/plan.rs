@@ -39,7 +39,7 @@ pub(super) fn checklist(docs: &Docs, set: &SetChecklist) -> Decision {
     })])
 }
 
-/// TASKS-CONTR-1: what is not given stays.
+/// TASKS-CONTR-1: missing fields stay unchanged.
 pub(super) fn contract(docs: &Docs, set: &SetContract) -> Decision {
     let plan = lookup::plan(docs, set.plan)?;
     let (contract, contract_data) = if set.clear {

@@ -66,7 +66,7 @@ fn addressed_step<'a>(
     Ok(task.steps.at(path).map(|step| (task, step)))
 }
 
-/// Dependencies of others may have changed since; they never lead back (TASKS-EDIT-3).
+/// Dependencies of others may have changed since; they must not form a cycle (TASKS-EDIT-3).
 fn check_circle(
     docs: &Docs,
     operation: &HistoryOperation,
@@ -85,7 +85,7 @@ fn check_circle(
     reject(TaskRejection::RestoreConflict { op_seq: operation.seq, fields, unmet: None })
 }
 
-/// A closed step is not blocked (TASKS-BLOCK-1), unless it was closed by force in spite of a block.
+/// A closed step is not blocked (TASKS-BLOCK-1), unless it was closed by force despite a block.
 fn check_block(
     docs: &Docs,
     operation: &HistoryOperation,
@@ -102,8 +102,8 @@ fn check_block(
     }
 }
 
-/// TASKS-STATE-7, as for a direct call: criteria or tests that change take back a confirmation that
-/// was given for the others.
+/// TASKS-STATE-7, as for a direct call: changed criteria or tests revoke a confirmation that was
+/// given for the old ones.
 fn with_taken_back(
     docs: &Docs,
     operation: &HistoryOperation,
@@ -156,7 +156,7 @@ fn check_closing(
     }
 }
 
-/// What follows as for a direct call; status of task and plan never moves back (TASKS-UNDO-2).
+/// Consequences as for a direct call; status of task and plan never moves back (TASKS-UNDO-2).
 fn consequences(
     docs: &Docs,
     operation: &HistoryOperation,

@@ -1,4 +1,4 @@
-//! Setting the status of a plan or task; DONE has to pass (TASKS-GATE-5).
+//! Setting the status of a plan or task; DONE has to pass its gates (TASKS-GATE-5).
 
 use super::{Decision, Docs, closing::gate_open, derive, entity_ref, reject};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Entries of a list in a refusal.
+/// Entries of a list in a rejection.
 const LISTED_MAX: usize = 20;
 
 pub(super) fn set(docs: &Docs, id: EntityId, to: TaskStatus) -> Decision {
@@ -36,12 +36,12 @@ pub(super) fn set(docs: &Docs, id: EntityId, to: TaskStatus) -> Decision {
     Ok(vec![TaskEvent::StatusSet(StatusSet { subject, moved: StatusMove { from, to }, derived })])
 }
 
-/// Refuses with the first gate that is open.
+/// Rejects with the first open gate.
 fn check_done(docs: &Docs, id: EntityId) -> Result<(), WorkRefusal<TaskAggregate>> {
     open_gates(docs, id)?.into_iter().next().map_or(Ok(()), reject)
 }
 
-/// All that keeps a plan or task from being DONE, in the order of the gates; it may be so already.
+/// All gates that keep a plan or task from being DONE, in order; also for one that is DONE already.
 pub fn open_gates(
     docs: &Docs,
     id: EntityId,
@@ -62,7 +62,7 @@ pub fn open_gates(
     Ok(open)
 }
 
-/// Confirmations and proofs that a DONE task has come to need since, by evidence or a proof mode
+/// Confirmations and proofs that a DONE task needs by now, because of evidence or a proof mode
 /// (TASKS-EVD-2).
 pub fn lapsed_gates(
     docs: &Docs,

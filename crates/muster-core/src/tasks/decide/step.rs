@@ -54,7 +54,7 @@ pub(super) fn define(docs: &Docs, define: &DefineStep) -> Decision {
             modes
         }),
     };
-    // TASKS-STATE-7: a list that really differs takes its confirmation back.
+    // TASKS-STATE-7: a list that really differs revokes its confirmation.
     let differs = |new: &Option<Vec<String>>, old: &[String]| {
         new.as_ref().is_some_and(|new| new.as_slice() != old)
     };

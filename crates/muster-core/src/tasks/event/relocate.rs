@@ -6,10 +6,10 @@ use super::TaskEvent;
 use crate::tasks::{memory::Card, wire};
 
 impl TaskEvent {
-    /// Rewrites every position of an event that this event names. Zero names none.
+    /// Rewrites every reference to the position of an event. Zero means none.
     ///
-    /// Positions that `evolve` fills in itself are not looked at there; they are rewritten all the
-    /// same, so that moving an event to and fro gives the same event.
+    /// `evolve` ignores positions that it fills in itself; they are rewritten all the same, so that
+    /// moving an event back and forth gives the same event.
     pub fn relocate(&mut self, place: &mut dyn FnMut(u64) -> u64) {
         match self {
             Self::Restored(restored) => restored.op_seq = place(restored.op_seq),

@@ -59,7 +59,7 @@ pub struct StepFields {
     pub proof_modes: Option<ProofModes>,
 }
 
-/// A step: where it is and whose it is.
+/// A step and its task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StepRef {
     pub task: TaskRef,
@@ -123,7 +123,7 @@ pub struct StepDone {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepReopened {
     pub step: StepRef,
-    /// What followed from it, the step itself included.
+    /// Its consequences, including the step itself.
     pub derived: Derived,
 }
 
@@ -141,7 +141,7 @@ pub struct StepBlockSet {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepDeleted {
     pub step: StepRef,
-    /// How many steps went, itself included.
+    /// Number of deleted steps, including itself.
     pub deleted_steps: u64,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]

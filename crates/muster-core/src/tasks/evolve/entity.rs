@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Applied, Docs, Moment, apply_plan_move, change_meta, change_plan, change_task,
-    change_workspace, memory::leave_stacks, tell_dependents,
+    change_workspace, memory::leave_stacks, update_dependents,
 };
 use crate::{
     ListQuery,
@@ -100,7 +100,7 @@ fn apply_task_fields(task: &mut Task, own: &OwnPatch) {
     set(&mut task.assignee, own.assignee.as_ref());
 }
 
-/// Sets a value that was given.
+/// Sets a value if it is given.
 fn set<T: Clone>(slot: &mut T, given: Option<&T>) {
     if let Some(value) = given {
         slot.clone_from(value);
@@ -144,8 +144,7 @@ pub(super) fn status_set(docs: &mut Docs, set: &StatusSet, moment: Moment) -> Ap
     apply_plan_move(docs, &set.derived, moment)
 }
 
-/// Removes a plan or task with everything that hangs on it; what was written before stays in the
-/// log.
+/// Removes a plan or task with everything attached to it; its events stay in the log.
 pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
     let id = deleted.id;
     link_dependencies(docs, id, &[])?;
@@ -153,7 +152,7 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
     let status = document.meta().map(|meta| meta.status).unwrap_or_default();
     let tally = document.as_task().map(Task::tally);
     // A deleted entity blocks nothing, as if it were done (TASKS-EDIT-3).
-    tell_dependents(docs, id, status, TaskStatus::Done)?;
+    update_dependents(docs, id, status, TaskStatus::Done)?;
     if let Some(tally) = tally {
         change_plan(docs, deleted.plan, |plan| plan.sums.subtract(&tally))?;
     }
@@ -172,7 +171,7 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
     Ok(())
 }
 
-/// TASKS-DEL-2, TASKS-UNDO-4: evidence and cards go, operations leave the stacks.
+/// TASKS-DEL-2, TASKS-UNDO-4: evidence and cards are removed, operations leave the stacks.
 fn remove_attached(docs: &mut Docs, id: EntityId) -> Applied {
     let attached = |kind| ListQuery { parent: Some(id.to_string()), ..ListQuery::of(kind) };
     let mut keys = Vec::new();

@@ -80,7 +80,7 @@ fn mirror_evidence(docs: &mut Docs, evidence: &Evidence, moment: Moment) -> Appl
     mirror_note(docs, evidence.entity, &content, meta, moment)
 }
 
-/// Adds an entry to the notes document for something that was written elsewhere.
+/// Adds an entry to the notes document for a note that was written elsewhere.
 pub(super) fn mirror_note(
     docs: &mut Docs,
     entity: EntityId,
@@ -144,8 +144,7 @@ pub(super) fn note_kept(docs: &mut Docs, kept: &NoteKept, moment: Moment) -> App
     change_counts(docs, kept.id, |counts| counts.notes += 1)
 }
 
-/// Adds an operation to the history; new work takes the chance to redo what was undone before it
-/// (TASKS-REDO-1).
+/// Adds an operation to the history; new work discards what could be redone (TASKS-REDO-1).
 pub(super) fn recorded(docs: &mut Docs, operation: &HistoryOperation, moment: Moment) -> Applied {
     let id = operation.entity;
     let redoable = docs.get(&id.into())?.and_then(TaskDocument::meta).is_some_and(|m| m.redoable);

@@ -74,7 +74,7 @@ pub(super) fn noted(docs: &mut Docs, noted: &StepNoted, moment: Moment) -> Appli
     change_step(docs, &noted.step, &Derived::default(), moment, |step| {
         step.notes = noted.note_seq;
     })?;
-    // TASKS-NOTE-1: the whole note is readable in the notes document too.
+    // TASKS-NOTE-1: the whole note is also in the notes document.
     let StepRef { task, step_id, path } = &noted.step;
     let meta = json!({
         "source": "tasks_note", "task_id": task.task, "step_id": step_id, "path": path,
@@ -196,7 +196,7 @@ pub(super) fn node_deleted(docs: &mut Docs, deleted: &StepNodeDeleted, moment: M
     })
 }
 
-/// Changes one step and its task, then what follows from it.
+/// Changes one step and its task, then applies the consequences.
 pub(super) fn change_step(
     docs: &mut Docs,
     place: &StepRef,

@@ -1,4 +1,4 @@
-//! Which fields a patch may touch and what values they take.
+//! Which fields a patch may change and their values.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ impl FieldKind {
         if self.is_list() { json!([]) } else { Value::Null }
     }
 
-    /// The value as it is stored, or why it is none for this field.
+    /// The value to store, or why it is invalid for this field.
     pub(super) fn checked(self, value: &Value) -> Result<Value, Fault> {
         match self {
             Self::Title => {
@@ -147,7 +147,7 @@ impl FieldKind {
     }
 }
 
-/// Reads a value; the right type in the wrong form is another fault than the wrong type.
+/// Parses a value; the right type in the wrong form is another fault than the wrong type.
 fn read<T: DeserializeOwned>(value: &Value, expected: &str) -> Result<T, Fault> {
     T::deserialize(value).map_err(|_| {
         let takes_text = !matches!(expected, FLAG | OBJECT);

@@ -1,4 +1,4 @@
-//! Every finding of the integrity checks, also of states that commands never lead to.
+//! Every finding of the integrity checks, also of states that commands cannot reach.
 
 use serde_json::{Value, json};
 
@@ -159,7 +159,7 @@ fn dependencies_are_followed() {
     assert!(!codes(&other).contains(&"DEPENDENCY_CYCLE"), "it is beside the circle");
 }
 
-/// What a store from before the rule may hold: a task that waits for the plan it is in.
+/// What a store from before the rule may hold: a task that waits for its own plan.
 #[test]
 fn a_circle_through_a_plan_is_found_from_the_task_and_from_the_plan() {
     let mut room = Room::with_task();

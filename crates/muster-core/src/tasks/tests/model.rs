@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What can be done, in small numbers so that sequences meet each other.
+/// Possible moves, with small numbers so that sequences collide.
 #[derive(Clone, Debug)]
 enum Move {
     Plan,
@@ -62,7 +62,7 @@ fn moves() -> impl Strategy<Value = Move> {
     ]
 }
 
-/// The model: steps by path text, with only what decides a gate.
+/// The model: steps by path text, with only what a gate depends on.
 #[derive(Clone, Default, Debug)]
 struct Model {
     plans: u64,
@@ -339,7 +339,7 @@ fn depend(
     Ok(())
 }
 
-/// Everything that must be true after any sequence.
+/// Invariants after any sequence.
 fn check(room: &Room, model: &Model) -> Result<(), TestCaseError> {
     let mut sums: BTreeMap<PlanId, PlanSums> = BTreeMap::new();
     let mut counts = StatusCounts::default();
@@ -413,7 +413,7 @@ proptest! {
     }
 }
 
-/// Cases per run: enough to meet every rule; `PROPTEST_CASES` asks for more.
+/// Cases per run: enough to reach every rule; `PROPTEST_CASES` raises it.
 fn cases() -> u32 {
     ProptestConfig::default().cases.max(1_000)
 }

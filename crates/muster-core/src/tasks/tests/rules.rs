@@ -284,7 +284,7 @@ fn a_plan_stands_between_its_tasks_and_who_depends_on_it() {
     room.accept(depends(other, &[one]));
 }
 
-/// TASKS-EDIT-3: what a change does not add is not looked at again.
+/// TASKS-EDIT-3: existing dependencies are not checked again.
 #[test]
 fn a_deleted_dependency_stands_in_nobodys_way() {
     let mut room = Room::with_task();

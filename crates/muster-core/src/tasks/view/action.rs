@@ -19,7 +19,7 @@ use crate::{
 
 const RECEIPTS: [&str; 2] = ["CMD: <fill: command you ran>", "LINK: <fill: log or CI page>"];
 
-/// The next action; `None` for what is done.
+/// The next action; `None` if it is done.
 pub(super) fn next(
     docs: &Documents<TaskAggregate>,
     workspace: &WorkspaceId,

@@ -45,7 +45,7 @@ pub struct TaskBrief {
     /// When it was changed last.
     pub updated_at: Timestamp,
     pub next: Option<WholeText>,
-    /// What is still to be confirmed or proven.
+    /// Missing confirmations and proofs.
     pub verify: Vec<WholeText>,
     /// Blockers of its steps and nodes.
     blockers: Vec<WholeText>,
@@ -112,9 +112,9 @@ impl TaskBrief {
     }
 }
 
-/// Number of the form that briefs are kept in.
+/// Version of the stored form of briefs.
 const FORM: u64 = 1;
-/// What the number of an urgency means.
+/// Urgencies by their number.
 const URGENCIES: [Urgency; 4] = [Urgency::Critical, Urgency::High, Urgency::Medium, Urgency::Low];
 
 impl Compact for TaskBrief {

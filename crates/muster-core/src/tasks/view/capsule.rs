@@ -130,7 +130,7 @@ pub struct Escalation {
     pub reason: String,
 }
 
-/// What the capsule takes from the view it is part of.
+/// Input of the capsule from its view.
 pub struct CapsuleContext<'a> {
     pub workspace: &'a WorkspaceId,
     /// The plan or task.

@@ -123,7 +123,7 @@ impl ContextView {
         if let Some(plan) = query.plan {
             lookup::plan(docs, plan)?;
         }
-        // TASKS-CTX-1: filters combine, so a task of another plan leaves nothing.
+        // TASKS-CTX-1: filters combine, so a task of another plan gives an empty list.
         let (plans, tasks) = match (parent, query.plan) {
             (Some(parent), Some(plan)) if parent != plan => (Listing::empty(), Listing::empty()),
             (parent, plan) => {
@@ -151,7 +151,7 @@ impl ContextView {
 trait Shown<'a>: Sized {
     /// From the document in full.
     fn of(document: &'a TaskDocument) -> Option<Self>;
-    /// A list without looking at more of each than a row shows.
+    /// A list that reads no more of each document than a row shows.
     fn list(
         docs: &'a Documents<TaskAggregate>,
         query: &ListQuery,
@@ -256,7 +256,7 @@ fn list_tasks(
     page(docs, source, &query.filter, query.tasks)
 }
 
-/// The statuses to list: all of them by name, or the store would have to find out which there are.
+/// The statuses to list: all of them by name, so that the store need not find out which exist.
 fn names(status: Option<TaskStatus>) -> Vec<&'static str> {
     match status {
         Some(status) => vec![status.name()],
@@ -264,7 +264,7 @@ fn names(status: Option<TaskStatus>) -> Vec<&'static str> {
     }
 }
 
-/// A list and what is already known about it.
+/// A list and its known counts.
 struct Source {
     list: ListQuery,
     counts: StatusCounts,
@@ -272,7 +272,7 @@ struct Source {
     status: Option<TaskStatus>,
 }
 
-/// One page. Columns and kept counts answer it when they can; else the list is surveyed.
+/// One page. Columns and stored counts are used where possible; else the list is surveyed.
 fn page<'a, T: Shown<'a>>(
     docs: &'a Documents<TaskAggregate>,
     source: Source,
@@ -349,14 +349,14 @@ fn only(counts: &StatusCounts, status: TaskStatus) -> StatusCounts {
     one
 }
 
-/// The id number of a row as JSON, for pagination while rows are cut away.
+/// The id number of a row as JSON, for pagination while rows are cut.
 pub(super) fn row_number(row: &Value) -> u64 {
     let id = row.get("id").and_then(Value::as_str).unwrap_or_default();
     let digits = id.rsplit('-').next().unwrap_or_default();
     digits.parse().unwrap_or(0)
 }
 
-/// Sets the pagination fields after rows were cut away; answers the characters saved.
+/// Pagination fields after rows were cut.
 pub(super) fn cut_pagination(
     page: &mut Map<String, Value>,
     next_cursor: impl Into<Value>,

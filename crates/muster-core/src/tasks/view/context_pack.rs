@@ -1,4 +1,4 @@
-//! Radar and the latest events in one answer (view 4.4).
+//! Radar and the latest events in one result (view 4.4).
 
 use schemars::JsonSchema;
 use serde::Serialize;

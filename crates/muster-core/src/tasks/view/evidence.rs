@@ -1,4 +1,4 @@
-//! Evidence read back, oldest first (view of `tasks_evidence_get`).
+//! Reading evidence, oldest first (view of `tasks_evidence_get`).
 
 use std::borrow::Cow;
 

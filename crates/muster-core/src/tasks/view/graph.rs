@@ -47,7 +47,7 @@ pub struct GraphDiff {
     pub pagination: GraphPage,
 }
 
-/// What happened to every node and edge: nothing is ever written to the base.
+/// The operation of every node and edge: nothing is ever written to the base.
 const OP: &str = "added";
 
 /// A node or an edge that differs.
@@ -133,13 +133,13 @@ pub struct GraphSummary {
 /// A node or edge with the position of its newest change.
 struct Part<'a> {
     seq: u64,
-    /// Place among the parts that changed at the same position; later changes elsewhere leave it as
-    /// it is.
+    /// Order among the parts that changed at the same position; later changes elsewhere do not
+    /// affect it.
     rank: u64,
     content: Content<'a>,
 }
 
-/// What a part is about; written out only when it is shown.
+/// The subject of a part; serialized only when it is shown.
 #[derive(Clone, Copy)]
 enum Content<'a> {
     Plan(&'a Plan),
@@ -218,9 +218,9 @@ impl GraphDiff {
 /// The cards whose parts can be on the page.
 ///
 /// No part of a card is newer than its newest commit, and no two cards are committed at the same
-/// position. So with one card more than fits on a first page, at least as many parts as fit and one
-/// more are at or above the oldest of these cards, and none of any other card is. On a later page,
-/// an old edge of any newer card can be.
+/// position. So with one card more than fits on a first page, at least one part more than fits is
+/// at or above the oldest of these cards, and none of any other card is. On a later page, an old
+/// edge of any newer card can be.
 pub(super) fn cards(id: EntityId, request: GraphRequest) -> ListQuery {
     let limit = request.cursor.is_none().then(|| request.limit + 1);
     ListQuery { limit, ..signals::newest("card", id, None, 0) }

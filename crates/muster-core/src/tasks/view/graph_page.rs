@@ -31,13 +31,13 @@ impl GraphCursor {
         Self { seq, rank: Some(rank) }
     }
 
-    /// What comes after a change, going by how it is shown.
+    /// The cursor after a change in its shown form.
     pub(super) fn after(change: &Value) -> Option<Self> {
         let seq = change.get("seq")?.as_u64()?;
         Some(Self::inside(seq, shown_rank(change)))
     }
 
-    /// Whether a change at that place is on the page.
+    /// Whether a change at that position is on the page.
     pub(super) fn is_before(self, seq: u64, rank: u64) -> bool {
         seq < self.seq || (seq == self.seq && self.rank.is_some_and(|after| rank > after))
     }
@@ -91,7 +91,7 @@ impl JsonSchema for GraphCursor {
 /// Which page to show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GraphRequest {
-    /// Where it starts; with the newest change without one.
+    /// Where it starts; `None` is the newest change.
     pub cursor: Option<GraphCursor>,
     /// Changes at most.
     pub limit: u32,

@@ -1,4 +1,4 @@
-//! The shift report: what is done, what remains, what could go wrong (view 4.3).
+//! The shift report: what is done, what remains, the risks (view 4.3).
 
 use std::cmp::Reverse;
 
@@ -123,7 +123,7 @@ impl Capped {
     }
 
     /// The lines; a longer list ends with how many are missing. `total` counts lines that were not
-    /// even looked at.
+    /// even read.
     fn finish(mut self, total: usize) -> Vec<ViewLine> {
         let total = total.max(self.total);
         if total > self.limit
@@ -182,7 +182,7 @@ fn latest_closed(task: &Task, limit: usize) -> Vec<&Step> {
     closed
 }
 
-/// Hands over what could go wrong with a task of a plan, line by line.
+/// Passes on the risks of a task of a plan, line by line.
 fn each_risk(
     docs: &Documents<TaskAggregate>,
     task: &TaskBrief,

@@ -23,7 +23,7 @@ const NEXT_TITLE_CHARS_MAX: usize = 80;
 /// Characters of a blocker line.
 const BLOCKER_CHARS_MAX: usize = 200;
 
-/// What is still to be confirmed or proven, per checkpoint, over all steps.
+/// Missing confirmations and proofs, per checkpoint, over all steps.
 pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<ViewLine> {
     let first = |test: &dyn Fn(&Step) -> bool| {
         task.steps.iter().find(|step| test(step)).map(|step| step.path.to_string())
@@ -56,7 +56,7 @@ pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<ViewLine> {
     lines
 }
 
-/// What to do next on a task (TASKS-VIEW-7).
+/// The next lines of a task (TASKS-VIEW-7).
 pub(super) fn next(task: &Task) -> Vec<ViewLine> {
     if task.meta.status == TaskStatus::Done {
         return Vec::new();
@@ -165,7 +165,7 @@ pub(super) fn forced(task: &Task) -> Vec<ViewLine> {
     waived.map(line).collect()
 }
 
-/// What could go wrong with open nodes.
+/// Risks of open nodes.
 pub(super) fn risks(task: &Task) -> Vec<ViewLine> {
     let mut lines = Vec::new();
     for step in task.steps.iter() {

@@ -138,7 +138,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// How bad it is: what the rules forbid is an error.
+    /// Its severity: what the rules forbid is an error.
     pub fn severity(self) -> Severity {
         if self <= Self::DanglingFocus { Severity::Error } else { Severity::Warning }
     }
@@ -222,7 +222,7 @@ impl LintView {
     }
 }
 
-/// What is checked, and where fixes are to be called.
+/// The checked entity, and the target of fixes.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     workspace: &'a WorkspaceId,

@@ -27,9 +27,9 @@ use crate::{
 pub struct MirrorQuery {
     /// The plan or task.
     pub id: EntityId,
-    /// Of a task: only this step and what is below it.
+    /// For a task: only this step and its descendants.
     pub path: Option<StepPath>,
-    /// Page of steps; of a plan, page of tasks.
+    /// Page of steps; for a plan, page of tasks.
     pub page: PageQuery,
 }
 

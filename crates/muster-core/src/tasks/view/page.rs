@@ -1,7 +1,7 @@
 //! Pages of the steps of a task and of the tasks of a plan.
 //!
-//! A cursor names the list it belongs to and the last element shown, so that what is added or
-//! deleted between two pages makes no other element skipped or repeated.
+//! A cursor names the list it belongs to and the last element shown, so that additions and
+//! deletions between two pages never skip or repeat another element.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -25,11 +25,10 @@ pub struct PageQuery {
     pub argument: &'static str,
     /// Where it starts; `None` is the beginning.
     pub cursor: Option<Cursor>,
-    /// How many elements it can hold.
     pub limit: u32,
 }
 
-/// A place in a list; opaque to callers.
+/// A position in a list; opaque to callers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cursor {
     list: String,
@@ -103,14 +102,14 @@ pub(super) fn steps<'a>(
 ) -> Paged<&'a Step> {
     let after: Option<StepPath> = query.after(list)?;
     let mut total = 0;
-    let mut behind = 0;
+    let mut remaining = 0;
     let mut shown: Vec<&Step> = Vec::new();
     for step in all {
         total += 1;
         if after.as_ref().is_some_and(|after| step.path <= *after) {
             continue;
         }
-        behind += 1;
+        remaining += 1;
         if shown.len() < query.limit as usize {
             shown.push(step);
         }
@@ -119,7 +118,7 @@ pub(super) fn steps<'a>(
     let page = Page {
         total,
         count: shown.len(),
-        has_more: behind > shown.len(),
+        has_more: remaining > shown.len(),
         last: last.map(ToString::to_string).unwrap_or_default(),
     };
     Ok((shown, query.pagination(list, &page)))

@@ -30,7 +30,7 @@ pub struct ResumeQuery {
     pub requested: Requested,
     /// Events at most.
     pub events_limit: u32,
-    /// Page of steps; of a plan, page of tasks.
+    /// Page of steps; for a plan, page of tasks.
     pub page: PageQuery,
     /// Present when showing it moved the focus.
     pub restored: Option<FocusRestored>,

@@ -72,7 +72,7 @@ pub struct SuperResumeQuery<'a> {
     pub id: EntityId,
     /// Which target the caller named.
     pub requested: Requested,
-    /// Where focus was, if the call moved it.
+    /// The previous focus, if the call moved it.
     pub restored: Option<FocusRestored>,
     /// Events on the timeline.
     pub events: u32,
@@ -197,8 +197,8 @@ fn gather(
     handoff::gather_lists(docs, id, capsule::REPORT_LINES)
 }
 
-/// TASKS 4.7: nothing but creation, or events without notes and cards. Asks the whole memory, not
-/// the pages that are shown.
+/// TASKS 4.7: nothing but creation, or events without notes and cards. Checks the whole memory, not
+/// the shown pages.
 fn thinness(
     docs: &Documents<TaskAggregate>,
     id: EntityId,

@@ -1,4 +1,4 @@
-//! In which order each view may lose content when it has to fit a budget (TASKS-BUD-3).
+//! The order in which each view loses content when it has to fit a budget (TASKS-BUD-3).
 
 mod pack;
 mod resume;
@@ -17,7 +17,7 @@ use crate::{
 
 pub use pack::context_pack;
 
-/// Row keys that go first from the lists.
+/// Row keys that are dropped first.
 const ROW_DETAILS: &[&str] =
     &["depends_on", "domain", "assignee", "tags", "qualified_id", "updated_at_ms"];
 /// Row keys that stay longest.
@@ -53,7 +53,8 @@ pub fn context(start: (u64, u64), cursor: &CursorWriter) -> Shedding {
             cut_pagination(page, cursor(last.map_or(start, row_number)), count)
         })
     };
-    // Rows of both lists lose their fields together, so that a list is never finer than the other.
+    // Rows of both lists lose their fields together, so that neither is more detailed than the
+    // other.
     let mut ordinary = vec![
         BudgetAction::drop_keys("plans.*", ROW_DETAILS).also("tasks.*"),
         BudgetAction::cut("plans.*.title", 80).also("tasks.*.title"),
@@ -151,7 +152,7 @@ fn thin() -> Vec<BudgetAction> {
     actions
 }
 
-/// `META`: fields of the target that are seldom needed.
+/// `META`: rarely needed fields of the target.
 fn meta() -> Vec<BudgetAction> {
     [
         "target.created_at_ms",

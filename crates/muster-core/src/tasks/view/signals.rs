@@ -191,7 +191,7 @@ fn cards<'a>(
     Ok(docs.list(list)?.into_iter().filter_map(TaskDocument::as_card).collect())
 }
 
-/// Newest documents of a kind that hang on a plan or task, older than a position.
+/// Newest documents of a kind of a plan or task, older than a position.
 pub(super) fn newest(
     kind: &'static str,
     id: EntityId,

@@ -1,4 +1,4 @@
-//! A step and a node of its sub-plan in full, as views that leave nothing out show them.
+//! A step and a node of its sub-plan in full, for views that leave nothing out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

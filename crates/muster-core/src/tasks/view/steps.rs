@@ -54,7 +54,7 @@ pub struct PlanFirstOpen {
 }
 
 impl PlanSteps {
-    /// The counts of a plan. They are kept with it; only the next task is read.
+    /// The counts of a plan. They are stored with it; only the next task is read.
     pub fn of(
         docs: &Documents<TaskAggregate>,
         plan: &Plan,

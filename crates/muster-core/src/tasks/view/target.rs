@@ -16,7 +16,7 @@ use crate::{
 
 /// Characters of a string in `target`.
 const TEXT_CHARS_MAX: usize = 1_000;
-/// Characters of `contract_data` in `target`; a larger one is left out and named.
+/// Characters of `contract_data` in `target`; a larger one is left out and listed as such.
 const CONTRACT_DATA_CHARS_MAX: usize = 2_000;
 
 /// A plan or task with its computed fields.

@@ -33,7 +33,7 @@ impl Timeline {
         Ok(Self { limit, events: newest.rev().filter_map(wire::show).collect() })
     }
 
-    /// The slice of the log, newest first; none when none is to be shown.
+    /// The slice of the log, newest first; `None` when nothing is to be shown.
     pub(super) fn events(
         docs: &Documents<TaskAggregate>,
         id: EntityId,

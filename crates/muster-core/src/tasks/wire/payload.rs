@@ -95,7 +95,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
     }
 }
 
-/// Of an event about one step or node: which one, then what is its own.
+/// For an event about one step or node: which one, then its own fields.
 fn of_step<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error> {
     if let TaskEvent::StepDefined(defined) = event {
         step(map, &defined.step)?;

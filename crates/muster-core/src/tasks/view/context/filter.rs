@@ -31,7 +31,7 @@ impl RowFilter {
         *self == Self::default()
     }
 
-    /// Whether the filter could turn away a document of this kind.
+    /// Whether the filter could reject a document of this kind.
     pub(super) fn applies_to(&self, kind: EntityKind) -> bool {
         match kind {
             EntityKind::Task => !self.is_empty(),

@@ -1,4 +1,4 @@
-//! Checks of what a plan or task points at, and of the focus.
+//! Checks of the references of a plan or task, and of the focus.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ fn cycle(
     Ok(None)
 }
 
-/// The issue about a circle, mended where one of its dependencies is: what waits is left out.
+/// The issue of a cycle, with a fix for one of its own dependencies: the one that waits is removed.
 fn circle(
     docs: &Documents<TaskAggregate>,
     mended: Subject<'_>,

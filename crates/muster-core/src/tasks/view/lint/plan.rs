@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// All checks of a plan but those of its links.
+/// All checks of a plan except those of its links.
 pub(super) fn check(
     docs: &Documents<TaskAggregate>,
     subject: Subject<'_>,

@@ -18,7 +18,7 @@ const REASONS_MAX: usize = 10;
 /// Characters of a reason or a blocker in a message.
 const REASON_CHARS_MAX: usize = 200;
 
-/// All checks of a task but those of its links.
+/// All checks of a task except those of its links.
 pub(super) fn check(
     docs: &Documents<TaskAggregate>,
     subject: Subject<'_>,
@@ -106,7 +106,7 @@ fn forced(subject: Subject<'_>, task: &Task) -> Option<Issue> {
     let reason = text::cut(reason.unwrap_or("no reason given"), REASON_CHARS_MAX);
     let message = format!("{count} step(s) closed by force, first {} ({reason})", first.path);
     let issue = Code::ForcedSteps.issue(message);
-    // Proof has to be found first; confirmations are the caller's word.
+    // Proof has to be found first; confirmations are up to the caller.
     let confirmable = unproven(first).is_empty();
     Some(if confirmable { issue.with(subject.confirm(first, &missing_of(first))) } else { issue })
 }

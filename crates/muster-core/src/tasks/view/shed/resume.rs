@@ -131,7 +131,7 @@ pub fn resume_super(starts: PageStarts) -> Shedding {
     Shedding { ordinary, minimal: tail(), ledger: Some(write_down) }
 }
 
-/// What the capsule still holds when it goes from the view.
+/// Fields that the capsule still contains when they are dropped from the view.
 fn held_by_capsule() -> Vec<BudgetAction> {
     vec![
         BudgetAction::cut("radar.why", 120),
@@ -191,7 +191,7 @@ fn capsule_itself() -> Vec<BudgetAction> {
     ]
 }
 
-/// Keeps a page true while entries go: `next` is the cursor that continues after the last one left.
+/// Keeps a page correct while entries are cut: `next` is the cursor after the last one left.
 fn page(at: &'static str, next: impl Fn(Option<&Value>) -> Value + 'static) -> PageCounter {
     Box::new(move |view, last, count| {
         let mut place = view;
