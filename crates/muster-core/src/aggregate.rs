@@ -23,7 +23,7 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     type Document: Clone + PartialEq + Debug + Send + Sync + 'static;
     /// A fact, in the past tense, with everything replay needs.
     type Event: Clone + PartialEq + Debug + Serialize + DeserializeOwned + Send + Sync;
-    /// What applying an event reports to the decision that emitted it; `()` in most rooms.
+    /// What applying an event returns to the decision that emitted it; `()` in most rooms.
     type Applied;
     type Command: Debug + Send;
     /// Why a rule rejected a command, with the facts.
@@ -32,12 +32,12 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// What lists show of a document, stored next to it so that a list need not read the whole
     /// document. Rooms without such lists use `()`.
     type Brief: Clone + PartialEq + Debug + Compact + Send + Sync;
-    /// A test of documents that no column can answer.
+    /// A test of documents that no column covers.
     type Filter: Ord + Clone + Debug + Send + Sync;
 
     /// How the key is written in the store.
     fn address(key: &Self::Key) -> Address;
-    /// The key that an address in the store names, if it is one of this room's.
+    /// Parses an address of this room.
     fn key(address: &Address) -> Option<Self::Key>;
     /// The document's text in the store.
     fn encode(document: &Self::Document) -> serde_json::Result<String>;
@@ -53,8 +53,8 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     fn admits(filter: &Self::Filter, document: &Self::Document) -> bool;
     /// The event's name in the log.
     fn event_type(event: &Self::Event) -> &str;
-    /// What lists of events show of it besides its place in the log, as text that is kept with it;
-    /// `None` in rooms whose lists show events otherwise.
+    /// What lists of events show of it besides its position, as text that is stored with it; `None`
+    /// in rooms whose lists show events otherwise.
     fn fact(_event: &Self::Event) -> Option<String> {
         None
     }
@@ -65,12 +65,11 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// Which entity the event is about; `None` keeps it out of every event list.
     fn subject(event: &Self::Event) -> Option<Subject>;
     /// Whether the event is the last of its stream: then the store keeps it and the documents that
-    /// were changed with it, and forgets everything before.
+    /// were changed with it, and deletes everything before.
     fn ends(_event: &Self::Event) -> bool {
         false
     }
-    /// Rewrites every position of another event that the event names, as when it moves to another
-    /// log.
+    /// Rewrites every reference to the position of another event, for a move to another log.
     fn relocate(event: &mut Self::Event, place: &mut dyn FnMut(u64) -> u64);
     /// Emits the events of the command for the documents of the draft, or returns the rule that
     /// rejects it.
@@ -92,7 +91,7 @@ pub struct Env {
     pub now: Timestamp,
 }
 
-/// How far the log has come: store-wide position and sequence number in one stream.
+/// The head of the log: store-wide position and sequence number in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LogPosition {
     /// Number of the newest event of the whole store.
@@ -126,7 +125,6 @@ pub struct Address {
 /// The few columns of a document that lists filter and sort by.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Index {
-    /// Sort number, usually the number in the id.
     pub ord: u64,
     /// Name of the containing document, empty at the top.
     pub parent: String,
@@ -138,13 +136,12 @@ pub struct Index {
     pub marks: u8,
 }
 
-/// A yes-or-no property that lists can ask for.
+/// A boolean property that lists can filter by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Mark {
     /// This document's work is blocked.
     Blocked = 1,
-    /// A required confirmation or proof is missing.
     Unconfirmed = 2,
     /// Found in lists of its whole kind; without it only in those of its parent.
     Listed = 4,
@@ -161,7 +158,7 @@ pub struct Subject {
     pub scope: String,
 }
 
-/// Why a piece of work did not happen.
+/// Why work was not done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkRefusal<A: Aggregate> {
     /// A rule rejected the command.

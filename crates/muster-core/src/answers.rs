@@ -15,7 +15,7 @@ use crate::{
 
 /// The stream of the responses to requests about runs.
 pub const STREAM: &str = "answers/runs";
-/// How long an answer counts, in milliseconds.
+/// How long a response is kept, in milliseconds.
 pub const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// An answer to keep.
@@ -38,7 +38,7 @@ pub struct StoredAnswer {
     pub at: i64,
 }
 
-/// Why an answer is not kept: there is one.
+/// A response was not kept: there is one already.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Taken {
     /// The same request; this was the response.

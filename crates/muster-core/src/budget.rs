@@ -31,7 +31,6 @@ pub struct Shedding {
 pub type Ledger = fn(&mut Map<String, Value>, &str, bool) -> isize;
 
 impl Shedding {
-    /// Ordinary actions, then those of the minimal tail.
     pub fn new(ordinary: Vec<BudgetAction>, minimal: Vec<BudgetAction>) -> Self {
         Self { ordinary, minimal, ledger: None }
     }
@@ -63,11 +62,11 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
     let mut cut: Vec<String> = Vec::new();
     let mut minimal = false;
     for (action, is_minimal) in shedding.actions() {
-        // A list loses one element after the other; each loss may have to be written down first.
+        // A list loses one element after the other; each loss may have to be recorded first.
         while used as u64 > effective {
             let before = used;
             let fields = action.fields(&root);
-            // Writing down the first loss can make room itself, so it comes before a second one.
+            // Recording the first loss can itself free space, so it comes before a second one.
             let is_first = cut.is_empty() && shedding.ledger.is_some();
             let goal = if is_first { used - 1 } else { effective as usize };
             used = action.apply(&mut root, used, goal);

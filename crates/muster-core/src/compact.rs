@@ -116,7 +116,7 @@ pub(crate) struct CompactWriter(String);
 
 impl CompactWriter {
     pub(crate) fn number(&mut self, number: u64) -> &mut Self {
-        // Text takes whatever is written to it.
+        // Writing to a `String` cannot fail.
         write!(self.0, "{number},").unwrap_or_default();
         self
     }

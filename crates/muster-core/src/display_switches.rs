@@ -101,7 +101,7 @@ pub struct DisplaySwitches {
 }
 
 impl DisplaySwitches {
-    /// Reads the switches, each for itself (CF-2).
+    /// Reads the switches independently of each other (CF-2).
     pub fn read(surroundings: SwitchSources<'_>) -> Self {
         let own = surroundings.own_file;
         let user = surroundings.user_file.map(UserFile::read).unwrap_or_default();
@@ -162,7 +162,7 @@ fn variable(
     })
 }
 
-/// What a variable that is set means (CF-4).
+/// The meaning of a set variable (CF-4).
 fn is_on(text: &str) -> bool {
     matches!(trim(text), "1" | "true")
 }

@@ -21,11 +21,11 @@ use crate::{Aggregate, Json, Recorded};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Need<A: Aggregate> {
     Document(A::Key),
-    /// Several documents that the work is going to ask for one by one.
+    /// Several documents that the work is going to read one by one.
     Documents(Vec<A::Key>),
     /// A list of documents.
     List(ListQuery),
-    /// Several lists that the work is going to ask for one by one.
+    /// Several lists that the work is going to read one by one.
     Lists(Vec<ListQuery>),
     /// The briefs of several lists of documents.
     Briefs(Vec<ListQuery>),
@@ -101,7 +101,7 @@ impl<A: Aggregate> Default for Documents<A> {
 }
 
 impl<A: Aggregate> Documents<A> {
-    /// A set that knows everything there is: a key it does not hold is absent, not unloaded.
+    /// A complete set: a missing key is absent, not unloaded.
     pub fn complete() -> Self {
         Self { complete: true, ..Self::default() }
     }
@@ -141,7 +141,7 @@ impl<A: Aggregate> Documents<A> {
         self.current.insert(key, Some(Arc::new(document)));
     }
 
-    /// Sets a document that did not exist before, so that its absence need not be looked up.
+    /// Sets a new document, so that its absence need not be looked up.
     pub fn create(&mut self, key: A::Key, document: A::Document) {
         if !self.earlier.contains_key(&key) {
             self.loaded.entry(key.clone()).or_insert(None);
@@ -207,7 +207,7 @@ impl<A: Aggregate> Documents<A> {
         if missing.is_empty() { Ok(()) } else { Err(unloaded(Need::Briefs(missing))) }
     }
 
-    /// Whether lists are as the store has sorted and cut them: nothing is changed yet.
+    /// Whether lists are still as the store has sorted and cut them: nothing has changed yet.
     fn is_stored(&self) -> bool {
         !self.complete && self.earlier.is_empty() && self.current.is_empty()
     }
@@ -230,7 +230,7 @@ impl<A: Aggregate> Documents<A> {
         Err(unloaded(Need::Lists(missing)))
     }
 
-    /// The list to load: longer by as many documents as this work may have taken out of it.
+    /// The list to load: longer by the number of documents that this work may have removed from it.
     fn padded(&self, query: &ListQuery) -> ListQuery {
         let changed = self.changes().filter(|(key, _)| A::address(key).kind == query.kind).count();
         let padding = if changed == 0 { 0 } else { changed.next_power_of_two() };
@@ -244,7 +244,7 @@ impl<A: Aggregate> Documents<A> {
         self.surveys.get(survey).ok_or_else(|| unloaded(Need::Survey(survey.clone())))
     }
 
-    /// A slice of the log, events of the work under way included.
+    /// A slice of the log, including events of the current work.
     pub fn events(&self, query: &EventQuery) -> Result<Slice<A::Event>, Unloaded<A>> {
         let Some(stored) = self.slices.get(query) else {
             return Err(unloaded(Need::Events(query.clone())));
@@ -263,7 +263,7 @@ impl<A: Aggregate> Documents<A> {
         })
     }
 
-    /// A slice of the log as lists show it, events of the work under way included.
+    /// A slice of the log as lists show it, including events of the current work.
     pub fn shown(&self, query: &EventQuery) -> Result<Arc<[Shown]>, Unloaded<A>> {
         if !self.drafted.is_empty() {
             return Ok(self.events(query)?.iter().filter_map(Shown::of::<A>).collect());
@@ -272,47 +272,47 @@ impl<A: Aggregate> Documents<A> {
         shown.ok_or_else(|| unloaded(Need::Shown(query.clone())))
     }
 
-    /// Takes note of an event of the work under way.
+    /// Adds an event of the current work.
     pub(crate) fn record(&mut self, event: Recorded<A::Event>) {
         self.drafted.push(event);
     }
 
-    /// Events of the work under way.
+    /// Events of the current work.
     pub(crate) fn drafted(&self) -> &[Recorded<A::Event>] {
         &self.drafted
     }
 
-    /// Hands over a document from the store.
+    /// Supplies a document from the store.
     pub fn supply(&mut self, key: A::Key, document: Option<Arc<A::Document>>) {
         self.loaded.insert(key, document);
     }
 
-    /// Hands over a list from the store; its documents come through [`Self::supply`].
+    /// Supplies a list from the store; its documents come through [`Self::supply`].
     pub fn supply_list(&mut self, query: ListQuery, keys: Vec<A::Key>) {
         self.lists.insert(query, keys);
     }
 
-    /// Hands over the briefs of a list from the store.
+    /// Supplies the briefs of a list from the store.
     pub fn supply_briefs(&mut self, query: ListQuery, briefs: Vec<Arc<A::Brief>>) {
         self.briefs.insert(query, briefs);
     }
 
-    /// Hands over a surveyed page; its documents come through [`Self::supply`].
+    /// Supplies a surveyed page; its documents come through [`Self::supply`].
     pub fn supply_survey(&mut self, survey: Survey<A::Filter>, surveyed: SurveyResult<A::Key>) {
         self.surveys.insert(survey, surveyed);
     }
 
-    /// Hands over a slice of the log.
+    /// Supplies a slice of the log.
     pub fn supply_events(&mut self, query: EventQuery, events: Vec<Recorded<A::Event>>) {
         self.slices.insert(query, events.into());
     }
 
-    /// Hands over a slice of the log as lists show it.
+    /// Supplies a slice of the log as lists show it.
     pub fn supply_shown(&mut self, query: EventQuery, shown: Vec<Shown>) {
         self.shown.insert(query, shown.into());
     }
 
-    /// Everything that was changed, newest state of each document; `None` means removed.
+    /// Every change, newest state of each document; `None` means removed.
     pub fn changes(&self) -> impl Iterator<Item = (&A::Key, Option<&A::Document>)> {
         self.changed().map(|(key, slot)| (key, slot.map(|document| &**document)))
     }
@@ -323,24 +323,24 @@ impl<A: Aggregate> Documents<A> {
         before.chain(&self.current).map(|(key, slot)| (key, slot.as_ref()))
     }
 
-    /// The documents that the call under way has changed.
+    /// The documents that the current call has changed.
     pub(crate) fn touched(&self) -> impl Iterator<Item = &A::Key> {
         self.current.keys()
     }
 
-    /// Ends a call: what it changed becomes the state that the next one starts from.
+    /// Ends a call: its changes become the state that the next one starts from.
     pub(crate) fn seal(&mut self) {
-        // One by one: appending whole maps would walk through everything that was changed before.
+        // One by one: appending whole maps would walk through all earlier changes.
         self.earlier.extend(std::mem::take(&mut self.current));
     }
 
-    /// Forgets what the call under way changed.
+    /// Drops the changes of the current call.
     pub(crate) fn rollback(&mut self, events: usize) {
         self.current.clear();
         self.drafted.truncate(events);
     }
 
-    /// Takes every change as stored, as after a commit.
+    /// Marks every change as stored, after a commit.
     pub fn settle(&mut self) {
         self.seal();
         self.loaded.append(&mut self.earlier);
@@ -352,7 +352,7 @@ impl<A: Aggregate> Documents<A> {
         self.drafted.clear();
     }
 
-    /// Forgets every change, so that the work can be run again.
+    /// Drops every change, so that the work can be run again.
     pub fn reset(&mut self) {
         self.earlier.clear();
         self.current.clear();

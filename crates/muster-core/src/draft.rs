@@ -1,4 +1,4 @@
-//! A draft: what one transaction would append, worked out before anything is written.
+//! A draft: what one transaction would append, computed before anything is written.
 
 use crate::{Aggregate, Documents, Env, LogPosition, Recorded, Unloaded, WorkRefusal};
 
@@ -67,7 +67,7 @@ impl<'a, A: Aggregate> Draft<'a, A> {
         self.sealed = self.events().len();
     }
 
-    /// Drops what the call under way has done, keeping the calls before it.
+    /// Drops the current call, keeping the calls before it.
     pub fn abandon_call(&mut self) {
         self.documents.rollback(self.sealed);
     }
@@ -77,7 +77,7 @@ impl<'a, A: Aggregate> Draft<'a, A> {
         self.documents.drafted()
     }
 
-    /// Events of the call under way.
+    /// Events of the current call.
     pub fn call_events(&self) -> &[Recorded<A::Event>] {
         &self.events()[self.sealed..]
     }
@@ -88,7 +88,7 @@ impl<'a, A: Aggregate> Draft<'a, A> {
         self.sealed = 0;
     }
 
-    /// Ends the draft and hands over its events; the changed documents stay in the working set.
+    /// Ends the draft and returns its events; the changed documents stay in the working set.
     pub fn into_events(self) -> Vec<Recorded<A::Event>> {
         self.events().to_vec()
     }

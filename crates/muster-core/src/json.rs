@@ -10,7 +10,7 @@ use serde::{
 };
 use serde_json::{Map, Value, value::RawValue};
 
-/// Room for the text of most results.
+/// Initial capacity for most results.
 const TEXT_BYTES: usize = 16 * 1024;
 
 /// A JSON value as text.
@@ -103,7 +103,7 @@ pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// The text of a value, in a buffer of this many bytes to begin with.
+/// The text of a value, in a buffer with this initial capacity.
 pub fn text_of(value: &impl Serialize, bytes: usize) -> String {
     let mut text = Vec::with_capacity(bytes);
     let written = serde_json::to_writer(&mut text, value).map_err(|error| error.to_string());
@@ -118,7 +118,8 @@ impl From<Box<RawValue>> for Json {
 }
 
 impl Serialize for Json {
-    /// As the library writes a [`RawValue`], which it makes of text only that it has read itself.
+    /// Serializes like [`RawValue`], which the library only creates from text that it has parsed
+    /// itself.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const RAW: &str = "$serde_json::private::RawValue";
         let mut raw = serializer.serialize_struct(RAW, 1)?;

@@ -1,8 +1,8 @@
 //! Replaces secrets in text before it is stored, and again before it is shown (TASKS-RED).
 //!
 //! An append-only log cannot forget, so this runs first. Only whole shapes match: a word such as
-//! `token` or `bearer` alone never does. What comes piece by piece is held back where it could be
-//! the beginning of a secret ([`RedactedStream`]).
+//! `token` or `bearer` alone never does. Streamed text is held back where it could be the beginning
+//! of a secret ([`RedactedStream`]).
 
 mod named;
 mod rules;
@@ -87,7 +87,7 @@ fn walk_object(map: &mut Map<String, Value>, names: &[&str]) -> bool {
     keys(map) | found
 }
 
-/// Replaces secrets in the keys of an object; of keys that become the same the last one stays.
+/// Replaces secrets in the keys of an object; if keys become equal the last one wins.
 fn keys(map: &mut Map<String, Value>) -> bool {
     if !map.keys().any(|key| text(key).is_some()) {
         return false;
@@ -107,7 +107,7 @@ fn next_start(text: &str, at: usize) -> usize {
 struct Look {
     /// The secret that is found from there on, as a range.
     secret: Option<(usize, usize)>,
-    /// Whether that could change with text that follows: there could be one, a longer one or none.
+    /// Whether later text could change that: there could be one, a longer one or none.
     open: bool,
 }
 

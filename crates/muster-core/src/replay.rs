@@ -1,4 +1,4 @@
-//! Replay: the documents that a stream's events add up to, from the first one on.
+//! Replay: the documents that result from a stream's events, from the first one on.
 
 use std::collections::BTreeMap;
 

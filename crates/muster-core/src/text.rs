@@ -1,4 +1,4 @@
-//! Small questions about text: lengths in characters, cutting, whitespace, the nearest name.
+//! Small string functions: lengths in characters, cutting, whitespace, the nearest name.
 
 /// Number of Unicode scalar values.
 pub fn chars(text: &str) -> usize {
@@ -15,10 +15,10 @@ pub fn cut(text: &str, max: usize) -> String {
     short
 }
 
-/// Characters of a caller's own value that a refusal repeats.
+/// Characters of a caller's own value that a rejection repeats.
 pub const ECHO_CHARS_MAX: usize = 200;
 
-/// A caller's own value as a refusal repeats it.
+/// A caller's own value as a rejection repeats it.
 pub fn echo(value: &str) -> String {
     cut(value, ECHO_CHARS_MAX)
 }
@@ -31,7 +31,7 @@ pub fn start(text: &str, max: usize) -> &str {
 /// Characters of the short form of an id.
 const SHORT_ID_CHARS: usize = 8;
 
-/// The short form of an id: its end. Ids that are made together begin with the same time.
+/// The short form of an id: its end. Ids that are created together begin with the same time.
 pub fn short_id(id: &str) -> &str {
     let cut = id.len().saturating_sub(SHORT_ID_CHARS);
     id.get(cut..).unwrap_or(id)
@@ -84,11 +84,11 @@ pub fn one_line(text: &str) -> impl Iterator<Item = char> {
     first.chain(words.flat_map(|word| std::iter::once(' ').chain(word.chars())))
 }
 
-/// Characters of a name that are compared; nothing that a name could be meant for is longer.
+/// Characters of a name that are compared; no candidate is longer.
 const COMPARED_CHARS_MAX: usize = 64;
 
-/// The candidate with the smallest edit distance; ties go to the alphabetically first. Of a name
-/// only the beginning counts, so that the work is bounded whatever a caller sends.
+/// The candidate with the smallest edit distance; ties go to the alphabetically first. Only the
+/// beginning of a name counts, so that the work is bounded for any input.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = start(name, COMPARED_CHARS_MAX);
     candidates

@@ -24,7 +24,7 @@ const MS_PER_DAY: i64 = 86_400_000;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// RFC 3339 text with exactly three fractional digits, as every answer shows times.
+    /// RFC 3339 text with exactly three fractional digits, the form of every time in results.
     pub fn rfc3339(self) -> String {
         let days = self.0.div_euclid(MS_PER_DAY);
         let ms = self.0.rem_euclid(MS_PER_DAY);

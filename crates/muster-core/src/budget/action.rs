@@ -1,4 +1,4 @@
-//! The things that can be done to a view to make it smaller.
+//! The ways to make a view smaller.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::text;
 /// Which end of a list loses elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutEnd {
-    /// The first element goes first: lists that run from old to new.
+    /// Removes the first element first: for lists from old to new.
     Oldest,
     /// The last element goes first.
     Last,
@@ -238,8 +238,8 @@ struct Popping<'a> {
     max: usize,
 }
 
-/// Pops elements until the view fits or `keep` are left; a list that loses its head is turned
-/// around once.
+/// Pops elements until the view fits or `keep` are left; a list that loses its head is reversed
+/// once.
 fn pop(root: &mut Value, at: &str, popping: &Popping<'_>, used: usize) -> usize {
     let Some(mut items) = take_list(root, at) else { return used };
     if popping.end == CutEnd::Oldest {

@@ -34,8 +34,8 @@ pub(super) fn text_size(text: &str) -> usize {
     2 + text.chars().count() + escapes
 }
 
-/// How many characters more than itself a byte takes. Only ASCII is escaped, so that the bytes of
-/// longer characters count nothing here.
+/// Additional characters that a byte takes as JSON. Only ASCII is escaped, so the bytes of longer
+/// characters count zero.
 const ESCAPES: [u8; 256] = {
     let mut extra = [0; 256];
     let mut control = 0;

@@ -1,5 +1,5 @@
-//! JSON in the one form that is hashed and kept (CH-1): no whitespace, keys in code point order,
-//! and only the escapes that JSON demands.
+//! JSON in the canonical form that is hashed and stored (CH-1): no whitespace, keys in code point
+//! order, and only the escapes that JSON requires.
 
 use serde_json::{Map, Value};
 

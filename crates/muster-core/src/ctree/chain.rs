@@ -14,9 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::digest::{DIGEST_BYTES, Digest};
 
-/// How many children from the end can be changed without looking at all of them. A task list or a
-/// call is usually changed after a handful of siblings; each costs 64 bytes in the parent's
-/// document.
+/// How many children from the end can be changed without reading all of them. A task list or a call
+/// is usually changed after a handful of siblings; each costs 64 bytes in the parent's document.
 pub const RECENT_CHILDREN_MAX: usize = 32;
 
 /// The chain over the children of one node.
@@ -30,7 +29,7 @@ pub struct Chain {
     recent: Vec<Digest>,
 }
 
-/// Whether a change could be made in the chain alone.
+/// Whether a change was possible in the chain alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amended {
     /// The chain is right again.
@@ -98,7 +97,7 @@ impl Chain {
     }
 }
 
-/// One long text instead of a list: the digits are all of one length.
+/// One long string instead of a list: all digests have the same length.
 fn write_recent<S: Serializer>(recent: &[Digest], serializer: S) -> Result<S::Ok, S::Error> {
     let mut digits = String::with_capacity(recent.len() * 2 * DIGEST_BYTES);
     for digest in recent {
@@ -123,7 +122,7 @@ mod tests {
         Digest::of(&number.to_string())
     }
 
-    /// The rule as it is written, and nothing else.
+    /// The rule as written in the contract.
     fn plain(children: &[Digest]) -> Digest {
         children.iter().fold(Digest::ZERO, |chain, child| chain.followed_by(*child))
     }

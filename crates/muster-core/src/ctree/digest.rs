@@ -12,7 +12,7 @@ pub const DIGEST_BYTES: usize = 32;
 pub struct Digest([u8; DIGEST_BYTES]);
 
 impl Digest {
-    /// What a chain of digests starts with: 32 zero bytes (CH-2).
+    /// The start of a chain of digests: 32 zero bytes (CH-2).
     pub const ZERO: Self = Self([0; DIGEST_BYTES]);
 
     /// The digest of a string's UTF-8 bytes.

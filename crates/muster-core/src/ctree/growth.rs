@@ -45,12 +45,11 @@ pub struct Sprout {
 }
 
 impl Sprout {
-    /// A node with a label and nothing else.
     pub fn labelled(kind: Kind, label: String) -> Self {
         Self { kind, role: None, label, body: String::new(), status: None, refs: Vec::new() }
     }
 
-    /// The node that it becomes, without children, and its text.
+    /// The new node, without children, and its text.
     pub fn into_node(
         self,
         id: NodeId,
@@ -100,7 +99,7 @@ impl Restatement {
     }
 }
 
-/// Whether a change made a difference.
+/// Whether a change had an effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GrowthEffect {
     /// Something is different now.
@@ -183,7 +182,7 @@ pub fn restate<G: TreeStorage>(
     Ok(Some(GrowthEffect::Changed))
 }
 
-/// Lets a node point to more things. References are not hashed, so no ancestor changes.
+/// Adds references to a node. References are not hashed, so no ancestor changes.
 pub fn cite<G: TreeStorage>(
     nodes: &mut G,
     id: &NodeId,
@@ -203,7 +202,7 @@ pub fn cite<G: TreeStorage>(
     Ok(Some(GrowthEffect::Changed))
 }
 
-/// Pins a node or lets it go. Pins are not hashed, so no ancestor changes.
+/// Pins or unpins a node. Pins are not hashed, so no ancestor changes.
 pub fn pin<G: TreeStorage>(
     nodes: &mut G,
     id: &NodeId,
@@ -227,8 +226,8 @@ fn cut(mut label: String) -> String {
     label
 }
 
-/// The references that are new and point somewhere, each once. The id of a node that does not exist
-/// is left out: the node that gets it one day is not the one that was meant.
+/// The new references, each once. The id of a node that does not exist is left out: a node that
+/// gets the id later is not the one that was meant.
 fn refs_to_add<G: TreeStorage>(
     nodes: &G,
     present: &[String],
@@ -254,7 +253,7 @@ fn count_citations<G: TreeStorage>(nodes: &mut G, refs: &[String]) -> Result<(),
     Ok(())
 }
 
-/// What a parent has to know of a changed child.
+/// What a parent needs of a changed child.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     place: u64,
@@ -262,8 +261,8 @@ struct Step<'a> {
     grown: Option<&'a NodeId>,
 }
 
-/// Carries a change from a child up to the root.
-fn ripple<G: TreeStorage>(nodes: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
+/// Propagates a change from a child up to the root.
+fn ripple<G: TreeStorage>(grove: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
     let Step { mut place, mut hash, grown } = change;
     let mut above = Some(from);
     while let Some(id) = above {

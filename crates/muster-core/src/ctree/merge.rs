@@ -45,7 +45,7 @@ struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// Takes a value over unless a newer one is there (CM-2).
+    /// Takes a value unless there is a newer one (CM-2).
     fn offer(slot: &mut Option<Self>, rank: Rank, value: Option<T>) {
         if slot.as_ref().is_none_or(|slot| rank >= slot.rank) {
             *slot = Some(Self { rank, value });
@@ -107,7 +107,7 @@ impl Summary {
         MergedLine::of(self)
     }
 
-    /// Takes the sections of an update over; other names are ignored.
+    /// Merges the sections of an update; other names are ignored.
     fn merge(&mut self, rank: Rank, sections: &Object) {
         self.snapshot.merge(rank, sections.get("snapshot"));
         self.compiler.merge(rank, sections.get("compiler"));
@@ -133,7 +133,7 @@ impl Summary {
     }
 }
 
-/// What a reader knows of a session's C-Tree and of its tasks.
+/// A reader's copy of a session's C-Tree and its tasks.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CtreeReader {
     summary: Summary,
@@ -143,8 +143,8 @@ pub struct CtreeReader {
 }
 
 impl CtreeReader {
-    /// Takes an event over. Events of other types change nothing, nor does one whose number was
-    /// handled before (EN-10).
+    /// Merges an event. Events of other types change nothing, nor does one whose number was handled
+    /// before (EN-10).
     pub fn handle(&mut self, event: &Incoming<'_>) {
         if event.seq.is_some_and(|seq| !self.handled.insert(seq)) {
             return;
@@ -160,7 +160,7 @@ impl CtreeReader {
         }
     }
 
-    /// Takes the body of `GET /sessions/{id}/ctrees` over, at any time (CM-7).
+    /// Merges the body of `GET /sessions/{id}/ctrees`, at any time (CM-7).
     pub fn hydrate(&mut self, body: &Value) {
         let Some(body) = body.as_object() else { return };
         let seq = body.get("seq").and_then(fields::whole).and_then(|seq| seq.try_into().ok());

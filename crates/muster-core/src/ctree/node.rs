@@ -1,6 +1,6 @@
 //! A node of the tree (CT-2) and its hash (CH-2).
 //!
-//! A node is one document. Its text is another one ([`NodeText`]): a status that changes does not
+//! A node is one document. Its text is another one ([`NodeText`]): a change of status does not
 //! rewrite a message of 100 kB.
 
 use std::{fmt, sync::Arc};
@@ -14,18 +14,15 @@ use crate::{Timestamp, text};
 /// Longest label, in characters.
 pub const LABEL_CHARS_MAX: usize = 120;
 
-/// A node's id: `node-` and a suffix, unique in its session, never used again.
+/// A node's id: `node-` and a suffix, unique in its session, never reused.
 ///
-/// Trees that others have made may have any suffix; ours are numbered from 0, the root.
-#[derive(
-    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
-)]
+/// Trees of other producers may have any suffix; ours are numbered from 0, the root.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct NodeId(Arc<str>);
 
 impl NodeId {
-    /// The root of every tree that we make.
     pub fn root() -> Self {
         Self::numbered(0)
     }
@@ -45,7 +42,7 @@ impl NodeId {
         &self.0
     }
 
-    /// Whether a reference has the form of a node's id.
+    /// Whether a reference has the form of a node id.
     pub(super) fn is_form_of(reference: &str) -> bool {
         reference.starts_with(PREFIX)
     }
@@ -195,7 +192,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl TreeNode {
-    /// Works the hash out again from the node's own fields and the chain over its children.
+    /// Computes the hash again from the node's own fields and the chain over its children.
     pub fn rehash(&mut self) {
         self.hash = self.hash_over(self.children.value());
     }

@@ -18,26 +18,26 @@ pub trait TreeLookup {
     /// [`super::chain`]).
     fn children(&self, parent: &NodeId) -> Result<Vec<&TreeNode>, Self::Error>;
 
-    /// The node that was anchored last under this name.
+    /// The last node that was anchored under this name.
     fn anchored(&self, anchor: &Anchor) -> Result<Option<NodeId>, Self::Error>;
 }
 
 /// Keeps nodes.
 pub trait TreeStorage: TreeLookup {
-    /// Keeps a node that did not exist before, and its text if it has any.
+    /// Stores a new node, and its text if it has any.
     fn add(&mut self, node: TreeNode, body: Option<NodeText>) -> Result<(), Self::Error>;
 
-    /// Keeps the changed form of a node.
+    /// Stores the changed form of a node.
     fn replace(&mut self, node: TreeNode) -> Result<(), Self::Error>;
 
-    /// Keeps the changed text of a node, or none.
+    /// Stores the changed text of a node, or none.
     fn replace_body(&mut self, id: &NodeId, body: Option<NodeText>) -> Result<(), Self::Error>;
 
-    /// Anchors a node under a name; an earlier one is forgotten.
+    /// Anchors a node under a name; it replaces an earlier one.
     fn anchor(&mut self, anchor: Anchor, id: NodeId) -> Result<(), Self::Error>;
 }
 
-/// The name under which a later event finds the node that an earlier one has made.
+/// The name under which a later event finds the node of an earlier one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Anchor {
     /// The turn with the highest number.

@@ -13,8 +13,8 @@ use super::{
     score::Score,
 };
 
-/// Bytes of JSON that a label may have in a notice. An event carries its body twice, and the whole
-/// of it stays below 1 kB; labels of plain letters are never cut by this.
+/// Bytes of JSON that a label may have in a notice. An event contains its body twice and has to
+/// stay below 1 kB; labels of plain letters are never cut by this.
 const NOTICE_LABEL_BYTES_MAX: usize = 120;
 
 /// Size and hash of a tree, or of a part of it.
@@ -64,7 +64,6 @@ pub struct Compiler {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Collapse {
-    /// The rule by which nodes are dropped.
     pub policy: CollapsePolicy,
     /// How many were.
     pub dropped: u64,
@@ -77,8 +76,7 @@ impl Collapse {
     }
 }
 
-/// By which rule nodes are dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum CollapsePolicy {
@@ -86,9 +84,8 @@ pub enum CollapsePolicy {
     DropLowScore,
 }
 
-/// Phase and status of whatever drives the session, in its own words (CC-6).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
+/// Phase and status of the session's driver, in its own words (CC-6).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Runner {
     /// What it is busy with.
     pub phase: String,
@@ -121,7 +118,7 @@ pub struct Sections {
     pub last_node: Option<LastNode>,
 }
 
-/// Body of a `ctree_node` event: a node was made (CE-1).
+/// Body of a `ctree_node` event: a node was created (CE-1).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NodeNotice {
     /// The tree right after that.
@@ -145,9 +142,9 @@ pub struct NoticedNode {
 }
 
 impl NodeNotice {
-    /// The notice for a node that was made just now; `None` if it is not there.
-    pub fn of<G: TreeLookup>(nodes: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
-        let (Some(root), Some(node)) = (nodes.node(&NodeId::root())?, nodes.node(id)?) else {
+    /// The notice for a new node; `None` if it does not exist.
+    pub fn of<G: TreeLookup>(grove: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
+        let (Some(root), Some(node)) = (grove.node(&NodeId::root())?, grove.node(id)?) else {
             return Ok(None);
         };
         let node = NoticedNode {

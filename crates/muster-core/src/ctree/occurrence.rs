@@ -1,7 +1,6 @@
-//! What a session's events mean for its tree: the typed form of the events that make or change
-//! nodes.
+//! The typed form of the events that create or change nodes of a session's tree.
 //!
-//! Events of all other types, deltas and C-Tree events among them, have no such form (CT-3).
+//! Events of all other types, including deltas and C-Tree events, have none (CT-3).
 
 use serde_json::{Map, Value};
 
@@ -12,10 +11,10 @@ use super::{
 };
 use crate::todo::read::fields;
 
-/// Something that makes or changes nodes.
+/// Something that creates or changes nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Occurrence {
-    /// The session got a title, or lost it.
+    /// The session's title was set or cleared.
     Titled {
         /// The title; blank means none.
         title: String,
@@ -40,7 +39,6 @@ pub enum Occurrence {
     Answered(ResultOccurrence),
     /// A task or sub-agent changed.
     TaskChanged(TaskChange),
-    /// Work was handed to another agent.
     HandedOff {
         message: String,
         /// Artifacts that went along.
@@ -50,7 +48,7 @@ pub enum Occurrence {
     Proven(Proof),
 }
 
-/// An input that waited for its turn. It keeps the number of the event that brought it.
+/// An input that waited for its turn. It keeps the number of its event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakenInput {
     /// Number of its `user_message` event.
@@ -61,7 +59,7 @@ pub struct TakenInput {
 /// A call of a tool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallOccurrence {
-    /// The id that its result will have too.
+    /// The id that its result shares.
     pub call_id: Option<String>,
     /// The tool's name, and the action if there is one.
     pub label: String,
@@ -100,7 +98,6 @@ pub struct Proof {
     /// The node or task that it supports.
     pub supports: Option<String>,
     pub summary: String,
-    /// What was checked, a line each.
     pub checks: Vec<String>,
     /// Artifacts that belong to it.
     pub artifacts: Vec<String>,
@@ -120,8 +117,8 @@ impl Occurrence {
             "turn_start" => Some(Self::TurnStarted { turn: turn(body)?, taken: Vec::new() }),
             "turn_end" => Some(Self::TurnEnded { turn: turn(body)?, status: turn_status(body) }),
             "user_message" if body.get("queued") == Some(&Value::Bool(true)) => None,
-            "user_message" => Some(said(Role::User, body)),
-            "assistant_message" => Some(said(Role::Assistant, body)),
+            "user_message" => Some(message(Role::User, body)),
+            "assistant_message" => Some(message(Role::Assistant, body)),
             "tool_call" => Some(Self::Called(CallOccurrence::read(body))),
             "tool_result" => Some(Self::Answered(ResultOccurrence::read(body))),
             "task_event" => TaskChange::read(body).map(Self::TaskChanged),
@@ -147,7 +144,7 @@ fn turn_status(body: &Map<String, Value>) -> Status {
     }
 }
 
-fn said(role: Role, body: &Map<String, Value>) -> Occurrence {
+fn message(role: Role, body: &Map<String, Value>) -> Occurrence {
     Occurrence::Said { role, text: string(body, "text") }
 }
 

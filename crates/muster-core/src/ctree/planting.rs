@@ -1,4 +1,4 @@
-//! From what happened in a session to changes of its tree (CT-3, CT-5).
+//! Applies events of a session to its tree (CT-3, CT-5).
 
 use super::{
     growth::{EventMoment, GrowthEffect, Restatement, Sprout, grow, restate},
@@ -21,7 +21,7 @@ pub fn root_label(title: &str) -> String {
     if label.is_empty() { UNTITLED.to_owned() } else { label }
 }
 
-/// A todo list after an accepted change, in the words of its node.
+/// A todo list after an accepted change, as its node shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TodoChange {
     scope: ScopeKey,
@@ -51,20 +51,19 @@ fn line(item: &TodoItem) -> String {
     format!("{} {}", glyph(item.status, Glyphs::Ascii), item.title)
 }
 
-/// What an event did to the tree.
+/// The effect of an event on the tree.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Planted {
-    /// A notice for each node that was made, in order; the last one has the tree's hash after the
-    /// event.
+    /// A notice for each new node, in order; the last one has the tree's hash after the event.
     pub made: Vec<NodeNotice>,
-    /// Nodes that were there before and have changed.
+    /// Existing nodes that have changed.
     pub changed: Vec<NodeId>,
     /// The node of the event, new or existing.
     pub node: Option<NodeId>,
 }
 
-/// Changes the tree as an event wants it. Nodes that change come before nodes that are made, so the
-/// hash in the last notice is the tree's hash. Without a root nothing happens.
+/// Applies an event to the tree. Existing nodes change before new ones are added, so the hash in
+/// the last notice is the tree's hash. Without a root nothing happens.
 pub fn plant<G: TreeStorage>(
     nodes: &mut G,
     occurrence: Option<Occurrence>,
@@ -229,7 +228,7 @@ impl<G: TreeStorage> Planting<'_, G> {
         self.make(&parent, Sprout { body: lines.join("\n"), refs, ..sprout }, Vec::new())
     }
 
-    /// The node that an id of a node or of a task means.
+    /// The node of a node id or a task id.
     fn supported(&self, supports: String) -> Found<G> {
         let id = NodeId::given(&supports);
         if self.nodes.node(&id)?.is_some() {
@@ -265,7 +264,7 @@ impl<G: TreeStorage> Planting<'_, G> {
         Ok(made)
     }
 
-    /// Makes a node in the event's turn.
+    /// Creates a node in the event's turn.
     fn make_at_home(&mut self, sprout: Sprout, anchors: Vec<Anchor>) -> Found<G> {
         let home = self.home.clone();
         self.make(&home, sprout, anchors)

@@ -1,4 +1,4 @@
-//! How much a node matters now (CS-1). Computed when it is read, never stored (CS-2).
+//! The relevance of a node now (CS-1). Computed when it is read, never stored (CS-2).
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ const CITATION_WEIGHT: u64 = 5;
 const CITATIONS_MAX: u64 = 5;
 
 impl Score {
-    /// A node this many turns old has faded: age takes nothing more from it.
+    /// A node this many turns old has faded completely.
     pub const FADING_TURNS: u64 = AGE_MAX;
 
     /// The root's score, and that of a pinned node.
@@ -42,21 +42,21 @@ impl Score {
         (!is_full).then(|| u8::try_from(lasting(node, node.cited)).unwrap_or(Self::FULL.0))
     }
 
-    /// What a node's score would be if it went on fading for ever. Of nodes that have not faded
-    /// yet this is the score in hundredths.
+    /// A node's score if it kept fading without a limit. For nodes that have not faded yet this is
+    /// the score in hundredths.
     pub fn faded(node: &TreeNode, newest_turn: u64) -> i64 {
         let fresh = BASE + lasting(node, node.cited) + AGE_WEIGHT * node.turn.unwrap_or(0);
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         signed(fresh).saturating_sub(signed(AGE_WEIGHT.saturating_mul(newest_turn)))
     }
 
-    /// Orders nodes like [`Self::faded`], whatever turn is the newest one.
+    /// Orders nodes like [`Self::faded`], whatever the newest turn is.
     pub fn rank(node: &TreeNode) -> u32 {
         let lasting = u32::try_from(lasting(node, node.cited)).unwrap_or(u32::MAX);
         Self::rank_of_turn(node.turn.unwrap_or(0)).saturating_add(lasting)
     }
 
-    /// The rank of a node of this turn that has nothing that lasts.
+    /// The rank of a node of this turn without a lasting part.
     pub fn rank_of_turn(turn: u64) -> u32 {
         u32::try_from(AGE_WEIGHT.saturating_mul(turn)).unwrap_or(u32::MAX)
     }
@@ -67,7 +67,6 @@ impl Score {
     }
 }
 
-/// What a node has whatever its age.
 fn lasting(node: &TreeNode, cited: u64) -> u64 {
     let open = if node.status == Some(Status::Open) { OPEN_BONUS } else { 0 };
     open + CITATION_WEIGHT * cited.min(CITATIONS_MAX)

@@ -31,7 +31,7 @@ const ENDINGS: [(&str, &str); 7] = [
     ("cancelled", "canceled"),
 ];
 
-/// The status of a task's node. A word that ends nothing leaves the task open.
+/// The status of a task's node. An unknown word leaves the task open.
 pub(super) fn node_status(word: &str) -> Status {
     match word {
         "completed" | "complete" | "finished" | "done" | "succeeded" | "success" | "ok" => {

@@ -1,4 +1,4 @@
-//! Rules of the C-Tree room, one test each, and trees in memory to try them on.
+//! Rules of the C-Tree room, one test each, and trees in memory to test them on.
 
 mod arbitrary;
 mod growing;
@@ -28,7 +28,6 @@ struct Wood {
 }
 
 impl Wood {
-    /// A tree with nothing but its root.
     fn planted() -> Self {
         let mut wood = Self::default();
         plant_root(&mut wood, root_label("Demo"), &moment(1, None)).unwrap();
@@ -155,7 +154,7 @@ fn todo(scope: &str, revision: i64, statuses: &[todo::TodoStatus]) -> TodoChange
     TodoChange::of(&todo::TodoScope { revision, items, ..todo::TodoScope::unwritten(key, 0) })
 }
 
-/// The hash of a subtree by the words of CH-2 and nothing else.
+/// The hash of a subtree exactly as CH-2 defines it.
 fn plain_hash(wood: &Wood, id: &NodeId) -> String {
     use sha2::{Digest as _, Sha256};
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();

@@ -1,8 +1,8 @@
 //! The whole tree in memory, for reading: scores, pages, and the text that fits a budget.
 //!
-//! Built once from all nodes and then advanced by each node that was made or changed, so that a
-//! reader of a long session pays for its tree once. Hashes are taken as the nodes bring them;
-//! [`ContextTree::computed`] works them out from nothing.
+//! Built once from all nodes and then advanced by each new or changed node, so that a reader of a
+//! long session pays for its tree once. Hashes are taken from the nodes; [`ContextTree::computed`]
+//! computes them from scratch.
 
 mod collapse;
 mod line;
@@ -22,7 +22,7 @@ use super::{
     score::Score,
 };
 
-/// Place of a node in the tree's memory.
+/// Index of a node in the tree's memory.
 type Place = u32;
 
 /// A tree of nodes.
@@ -33,7 +33,7 @@ pub struct ContextTree {
     root: Place,
     /// Number of the newest turn; 0 before the first.
     newest_turn: u64,
-    /// How often ids that have no node yet are pointed to.
+    /// How often ids without a node are referenced.
     awaited: BTreeMap<String, u64>,
     /// Characters of all lines, without the line feeds between them.
     chars: u64,
@@ -51,7 +51,6 @@ struct Slot {
     chars: u64,
 }
 
-/// Why nodes are not a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Misshapen {
     /// No node is without a parent.
@@ -60,7 +59,7 @@ pub enum Misshapen {
     SecondRoot(NodeId),
     /// This id occurs twice.
     Twice(NodeId),
-    /// The parent of this node is not there.
+    /// The parent of this node does not exist.
     Orphan(NodeId),
     /// Some nodes are their own ancestors.
     Circle,
@@ -84,7 +83,7 @@ impl fmt::Display for Misshapen {
 impl std::error::Error for Misshapen {}
 
 impl ContextTree {
-    /// The tree of these nodes, in whatever order they come, with the hashes that they have.
+    /// The tree of these nodes, in any order, with their hashes.
     pub fn of(nodes: impl IntoIterator<Item = TreeNode>) -> Result<Self, Misshapen> {
         let (places, awaited) = Default::default();
         let mut tree =
@@ -112,8 +111,8 @@ impl ContextTree {
         Ok(tree)
     }
 
-    /// Takes over a node that was made or changed. Its ancestors have changed with it and are to be
-    /// handed over too.
+    /// Takes over a new or changed node. Its ancestors have changed with it and have to be passed,
+    /// too.
     pub fn advance(&mut self, node: TreeNode) -> Result<(), Misshapen> {
         if let Some(place) = self.places.get(&node.id).copied() {
             return self.reseat(place, node);
@@ -154,14 +153,14 @@ impl ContextTree {
         TreeSnapshot { node_count: self.slots.len() as u64, node_hash: self.root().hash }
     }
 
-    /// The node made last, as the root has noted it.
+    /// The newest node, according to the root.
     pub fn last_node(&self) -> Option<LastNode> {
         let id = self.root().newest().clone();
         let score = self.score(&id)?;
         Some(LastNode { id, score })
     }
 
-    /// How much a node matters now.
+    /// The relevance of a node now.
     pub fn score(&self, id: &NodeId) -> Option<Score> {
         self.places.get(id).map(|place| self.score_at(*place))
     }
@@ -188,7 +187,7 @@ impl ContextTree {
         self.slot(place).node.hash
     }
 
-    /// Gives a node a slot, not yet linked to its parent.
+    /// Allocates a slot for a node, not yet linked to its parent.
     fn seat(&mut self, node: TreeNode) -> Result<Place, Misshapen> {
         let id = node.id.clone();
         let place = Place::try_from(self.slots.len()).unwrap_or(Place::MAX);
@@ -205,7 +204,7 @@ impl ContextTree {
         Ok(place)
     }
 
-    /// Puts the changed form of a node in its slot.
+    /// Replaces a node in its slot.
     fn reseat(&mut self, place: Place, node: TreeNode) -> Result<(), Misshapen> {
         if self.slot(place).node.parent_id != node.parent_id {
             return Err(Misshapen::Moved(node.id));
@@ -267,11 +266,11 @@ impl ContextTree {
             children.sort_by(|a, b| self.sibling_key(*a).cmp(&self.sibling_key(*b)));
             self.slots[at].children = children;
         }
-        // Nodes in a circle hang on no root.
+        // Nodes in a cycle are not reachable from the root.
         if self.walk().count() < self.slots.len() { Err(Misshapen::Circle) } else { Ok(()) }
     }
 
-    /// Where among the children of a parent a node belongs, or is.
+    /// The index of a node among the children of a parent.
     fn rank_among(&self, parent: Place, place: Place) -> usize {
         let key = self.sibling_key(place);
         self.slot(parent).children.partition_point(|sibling| self.sibling_key(*sibling) < key)

@@ -55,7 +55,7 @@ impl ListQuery {
     }
 }
 
-/// A bound for ranks; what has no rank is outside of every one.
+/// A bound for ranks; documents without a rank are outside of every one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RankBound {
     /// Higher than this.
@@ -148,11 +148,11 @@ impl EventQuery {
     /// Whether an event belongs to the slice.
     pub(super) fn admits<A: Aggregate>(&self, recorded: &Recorded<A::Event>) -> bool {
         let Some(subject) = A::subject(&recorded.event) else { return false };
-        let behind = self.after.is_none_or(|after| match self.order {
+        let in_range = self.after.is_none_or(|after| match self.order {
             EventOrder::OldestFirst => recorded.global > after,
             EventOrder::NewestFirst => recorded.global < after,
         });
-        behind
+        in_range
             && self.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
             && self.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
     }

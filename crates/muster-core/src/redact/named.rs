@@ -3,7 +3,7 @@
 
 use super::{
     Look,
-    shapes::{behind, behind_any, is_mixed, run},
+    shapes::{after_any, after_prefix, is_mixed, run},
 };
 
 const BEARER: &str = "bearer";
@@ -13,41 +13,41 @@ const BASIC: &str = "basic";
 const BASIC_CHARS_MIN: usize = 8;
 const AWS_SECRET_CHARS: usize = 40;
 const URL: &str = "://";
-/// A longer user and password are something else.
+/// A longer user and password are not a match.
 const USER_BYTES_MAX: usize = 512;
-/// A longer name of a variable is something else.
+/// A longer variable name is not a match.
 const NAME_BYTES_MAX: usize = 64;
 const PASSWORD_CHARS_MIN: usize = 6;
 const KEY_CHARS_MIN: usize = 16;
 
-/// Parts of names whose values are secret whatever they look like.
+/// Parts of names whose values are always secret.
 const PASSWORDS: [&str; 5] = ["PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "SECRET"];
-/// Parts of names whose values are secret if they look so.
+/// Parts of names whose values are secret if they look like it.
 const KEYS: [&str; 5] = ["KEY", "TOKEN", "APIKEY", "CREDENTIAL", "CREDENTIALS"];
-/// Parts of names of keys that open something, so that even a digest is a secret there.
+/// Parts of names of keys that grant access, so that even a digest is a secret there.
 const ACCESS: [&str; 9] =
     ["API", "APIKEY", "ACCESS", "AUTH", "TOKEN", "ENCRYPTION", "SIGNING", "PRIVATE", "MASTER"];
-/// Parts of names of keys that open nothing.
+/// Parts of names of keys that grant no access.
 const OPEN_KEYS: [&str; 8] =
     ["PUBLIC", "CACHE", "PRIMARY", "FOREIGN", "SORT", "PARTITION", "IDEMPOTENCY", "FINGERPRINT"];
 
-/// What follows a word, whatever its case, and blanks: where it begins.
-fn behind_word(rest: &str, word: &str) -> Result<usize, Look> {
+/// Where the text after a word begins, ignoring case and blanks.
+fn after_word(rest: &str, word: &str) -> Result<usize, Look> {
     let here = &rest.as_bytes()[..rest.len().min(word.len())];
     if !here.eq_ignore_ascii_case(&word.as_bytes()[..here.len()]) {
         return Err(Look::CLOSED);
     }
-    let Some(behind) = rest.get(word.len()..) else { return Err(Look::OPEN) };
-    let blanks = run(behind, |byte| byte == b' ' || byte == b'\t');
+    let Some(after_prefix) = rest.get(word.len()..) else { return Err(Look::OPEN) };
+    let blanks = run(after_prefix, |byte| byte == b' ' || byte == b'\t');
     match blanks {
-        0 => Err(Look { secret: None, open: behind.is_empty() }),
+        0 => Err(Look { secret: None, open: after_prefix.is_empty() }),
         _ => Ok(word.len() + blanks),
     }
 }
 
 /// `Bearer` and a token, which is the secret.
 pub(super) fn bearer(rest: &str) -> Look {
-    let start = match behind_word(rest, BEARER) {
+    let start = match after_word(rest, BEARER) {
         Ok(start) => start,
         Err(look) => return look,
     };
@@ -61,7 +61,7 @@ pub(super) fn bearer(rest: &str) -> Look {
 
 /// `Basic` and a user with a password, in Base64.
 pub(super) fn basic(rest: &str) -> Look {
-    let start = match behind_word(rest, BASIC) {
+    let start = match after_word(rest, BASIC) {
         Ok(start) => start,
         Err(look) => return look,
     };
@@ -71,7 +71,7 @@ pub(super) fn basic(rest: &str) -> Look {
     Look::of(is_secret, (start, start + length), rest)
 }
 
-/// Whether Base64 holds text with a colon. Ordinary words hold no text at all.
+/// Whether Base64 decodes to text with a colon. Ordinary words decode to no text at all.
 fn holds_password(encoded: &str) -> bool {
     let mut text = Vec::new();
     let mut bits = 0_u32;
@@ -96,7 +96,7 @@ fn holds_password(encoded: &str) -> bool {
     is_text && text.iter().skip(1).any(|byte| *byte == b':')
 }
 
-/// The name of an AWS key, and the key in whatever form of file.
+/// The name of an AWS key, and the key, in any file format.
 pub(super) fn aws_secret_key(rest: &str) -> Look {
     let names = [
         "aws_secret_access_key",
@@ -105,13 +105,13 @@ pub(super) fn aws_secret_key(rest: &str) -> Look {
         "secretAccessKey",
         "SecretAccessKey",
     ];
-    let behind = match behind_any(rest, &names) {
-        Ok(behind) => behind,
+    let after_prefix = match after_any(rest, &names) {
+        Ok(after_prefix) => after_prefix,
         Err(look) => return look,
     };
-    let between = run(behind, |byte| b" \t\"'\\:=".contains(&byte));
-    let assigns = behind[..between].contains([':', '=']);
-    let value = &behind[between..];
+    let between = run(after_prefix, |byte| b" \t\"'\\:=".contains(&byte));
+    let assigns = after_prefix[..between].contains([':', '=']);
+    let value = &after_prefix[between..];
     if !assigns {
         return Look { secret: None, open: value.is_empty() };
     }
@@ -122,7 +122,7 @@ pub(super) fn aws_secret_key(rest: &str) -> Look {
 
 /// The password of a link: between the user and the host.
 pub(super) fn url_password(rest: &str) -> Look {
-    let user = match behind(rest, URL) {
+    let user = match after_prefix(rest, URL) {
         Ok(user) => user,
         Err(look) => return look,
     };
@@ -151,11 +151,11 @@ fn is_reference(value: &str) -> bool {
 /// What the name of a variable implies about its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Secrecy {
-    /// A secret, whatever it looks like.
+    /// Always a secret.
     Password,
     /// A secret if it looks like one.
     Key,
-    /// The same, but perhaps the digest or the id of something.
+    /// The same, but it may be the digest or the id of something.
     PerhapsKey,
 }
 
@@ -174,7 +174,7 @@ pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Whether an assignment of a secret could be what ends these bytes, up to its name.
+/// Whether these bytes could end with the name of an assigned secret.
 pub(super) fn is_assignment(before: &[u8]) -> bool {
     let length = before.iter().rev().take_while(|byte| is_name(**byte)).count();
     let name = &before[before.len() - length..];
@@ -208,7 +208,6 @@ pub(super) fn assignment(rest: &str) -> Look {
     Look::of(is_secret_value(value, secrecy, is_quoted), (start, start + length), rest)
 }
 
-/// Whether this is a digest or a UUID.
 fn is_digest(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_hexdigit).count();
     let dashes = value.bytes().filter(|byte| *byte == b'-').count();

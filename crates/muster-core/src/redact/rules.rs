@@ -63,7 +63,7 @@ const RULES: &[Rule] = &[
             content: TokenContent::OpaqueRun,
         }),
     },
-    // AWS: ids of keys, and the keys, which only their names give away.
+    // AWS: key ids, and keys, which are recognized by their names only.
     Rule { beginnings: &["AKIA", "ASIA"], shape: exactly(16, CAPITALS) },
     Rule {
         beginnings: &[
@@ -114,22 +114,22 @@ const RULES: &[Rule] = &[
     Rule { beginnings: &["://"], shape: Shape::Parts(named::url_password) },
 ];
 
-/// Looks at what follows such a word.
+/// Checks what follows such a word.
 type SchemeLook = fn(&str) -> Look;
 
-/// Words that a secret follows, whatever their case.
+/// Words that precede a secret, in any case.
 const SCHEMES: [(&str, SchemeLook); 2] = [("bearer", named::bearer), ("basic", named::basic)];
 
 /// The rules by the first bytes of a position, computed once.
 struct Index {
     /// Rules that begin with a byte, one bit each.
     rules: [u32; 256],
-    /// Whether something begins with a byte, and whether also inside a word.
+    /// Whether a rule begins with a byte, and whether also inside a word.
     begins: [bool; 256],
     begins_anywhere: [bool; 256],
     /// Whether a byte is part of a word.
     words: [bool; 256],
-    /// Whether a beginning begins with two bytes, one bit for each pair.
+    /// Whether a rule begins with two bytes, one bit for each pair.
     pairs: [u64; 1024],
     /// The same, and whether an assignment could end with them.
     marks: [u64; 1024],
@@ -182,7 +182,7 @@ impl Index {
     }
 }
 
-/// Where the bit of two bytes is.
+/// The position of the bit of two bytes.
 fn bit(first: u8, second: u8) -> (usize, u64) {
     (usize::from(first) << 2 | usize::from(second) >> 6, 1 << (second & 63))
 }
@@ -277,7 +277,7 @@ fn is_suspicious(text: &str, at: usize) -> bool {
         return true;
     }
     if bytes[before] == b':' {
-        // Links are everywhere, those with a password are not.
+        // Links are common, those with a password are not.
         return named::url_password(&text[before..]) != Look::CLOSED;
     }
     let rest = &bytes[before..];

@@ -15,7 +15,7 @@ const OPAQUE_RUN_CHARS_MIN: usize = 12;
 pub(super) struct TokenBody {
     pub(super) belongs: fn(u8) -> bool,
     pub(super) min: usize,
-    /// A longer run, or one that a letter or digit follows, is something else.
+    /// A longer run, or one that a letter or digit follows, is not a match.
     pub(super) max: usize,
     pub(super) content: TokenContent,
 }
@@ -40,7 +40,7 @@ pub(super) fn is_mixed(text: &str) -> bool {
 }
 
 /// What follows a beginning; else whether the text ends within it.
-pub(super) fn behind<'a>(rest: &'a str, beginning: &str) -> Result<&'a str, Look> {
+pub(super) fn after_prefix<'a>(rest: &'a str, beginning: &str) -> Result<&'a str, Look> {
     match rest.strip_prefix(beginning) {
         Some(body) => Ok(body),
         None if beginning.starts_with(rest) => Err(Look::OPEN),
@@ -49,10 +49,10 @@ pub(super) fn behind<'a>(rest: &'a str, beginning: &str) -> Result<&'a str, Look
 }
 
 /// The same for the first of several beginnings that fits.
-pub(super) fn behind_any<'a>(rest: &'a str, beginnings: &[&str]) -> Result<&'a str, Look> {
+pub(super) fn after_any<'a>(rest: &'a str, beginnings: &[&str]) -> Result<&'a str, Look> {
     let mut look = Look::CLOSED;
     for beginning in beginnings {
-        match behind(rest, beginning) {
+        match after_prefix(rest, beginning) {
             Ok(body) => return Ok(body),
             Err(found) => look.open |= found.open,
         }
@@ -62,18 +62,18 @@ pub(super) fn behind_any<'a>(rest: &'a str, beginnings: &[&str]) -> Result<&'a s
 
 /// A beginning and a run of characters.
 pub(super) fn token(rest: &str, beginnings: &[&str], body: &TokenBody) -> Look {
-    let behind = match behind_any(rest, beginnings) {
-        Ok(behind) => behind,
+    let after_prefix = match after_any(rest, beginnings) {
+        Ok(after_prefix) => after_prefix,
         Err(look) => return look,
     };
-    let length = run(behind, body.belongs);
+    let length = run(after_prefix, body.belongs);
     if body.max < usize::MAX {
-        let follows = behind.as_bytes().get(length).is_some_and(u8::is_ascii_alphanumeric);
+        let follows = after_prefix.as_bytes().get(length).is_some_and(u8::is_ascii_alphanumeric);
         if follows || length > body.max {
             return Look::CLOSED;
         }
     }
-    let run = &behind[..length];
+    let run = &after_prefix[..length];
     let is_secret = length >= body.min
         && match body.content {
             TokenContent::Any => true,
@@ -82,7 +82,7 @@ pub(super) fn token(rest: &str, beginnings: &[&str], body: &TokenBody) -> Look {
                 .split(['-', '_'])
                 .any(|part| part.len() >= OPAQUE_RUN_CHARS_MIN && is_mixed(part)),
         };
-    Look::of(is_secret, (0, rest.len() - behind.len() + length), rest)
+    Look::of(is_secret, (0, rest.len() - after_prefix.len() + length), rest)
 }
 
 /// A signed token of three parts, of which two are JSON objects.
@@ -90,7 +90,7 @@ pub(super) fn web_token(rest: &str) -> Look {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let mut at = 0;
     for _ in 0..2 {
-        if let Err(look) = behind(&rest[at..], TOKEN_BEGIN) {
+        if let Err(look) = after_prefix(&rest[at..], TOKEN_BEGIN) {
             return look;
         }
         let length = run(&rest[at..], part);
@@ -105,9 +105,9 @@ pub(super) fn web_token(rest: &str) -> Look {
     Look::of(length >= TOKEN_SIGNATURE_CHARS_MIN, (0, at + length), rest)
 }
 
-/// A private key, as far as it has come.
+/// A private key, as far as it was received.
 pub(super) fn private_key(rest: &str) -> Look {
-    let header = match behind(rest, PEM_BEGIN) {
+    let header = match after_prefix(rest, PEM_BEGIN) {
         Ok(header) => header,
         Err(look) => return look,
     };

@@ -17,7 +17,7 @@ pub struct RedactedStream {
     /// What is not settled, after what was emitted of it already.
     tail: String,
     /// Bytes of it that were emitted, because nothing is held back forever.
-    told: usize,
+    emitted: usize,
     /// Whether these were emitted as a secret.
     hidden: bool,
     /// Whether the tail continues a word. After a secret it does not.
@@ -39,14 +39,15 @@ impl RedactedStream {
 
     /// Bytes that were not emitted yet.
     pub fn waiting(&self) -> usize {
-        self.tail.len() - self.told
+        self.tail.len() - self.emitted
     }
 
     /// Takes what can be emitted whatever follows. Each piece can be redacted alone.
     pub fn settled(&mut self) -> Vec<String> {
         let settled = self.settles();
         let held = self.tail.len() - settled.at;
-        let end = if held > HELD_BYTES_MAX { self.tail.len() } else { settled.at.max(self.told) };
+        let end =
+            if held > HELD_BYTES_MAX { self.tail.len() } else { settled.at.max(self.emitted) };
         self.take(settled, end)
     }
 
@@ -85,16 +86,16 @@ impl RedactedStream {
 
     fn take(&mut self, settled: Settled, end: usize) -> Vec<String> {
         // What was emitted before its end was known cannot be redacted alone.
-        let piece = match self.told {
+        let piece = match self.emitted {
             0 => self.tail[..end].to_owned(),
-            told => self.within(told, end),
+            emitted => self.within(emitted, end),
         };
-        let in_word = match self.told {
+        let in_word = match self.emitted {
             0 => self.in_word,
-            told => is_word(self.tail.as_bytes()[told - 1]),
+            emitted => is_word(self.tail.as_bytes()[emitted - 1]),
         };
-        self.told = end - settled.at;
-        self.hidden = self.told > 0 && look(&self.tail, settled.at).secret.is_some();
+        self.emitted = end - settled.at;
+        self.hidden = self.emitted > 0 && look(&self.tail, settled.at).secret.is_some();
         self.in_word = settled.in_word;
         self.tail.drain(..settled.at);
         apart(piece, in_word)
@@ -160,16 +161,16 @@ mod tests {
     }
 
     /// The emitted pieces of a text that is streamed in these pieces.
-    fn told<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    fn emitted<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut stream = RedactedStream::default();
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for piece in pieces {
             stream.add(piece);
-            told.extend(stream.settled());
+            emitted.extend(stream.settled());
         }
-        told.extend(stream.rest());
+        emitted.extend(stream.rest());
         assert_eq!(stream.waiting(), 0);
-        told
+        emitted
     }
 
     #[test]
@@ -190,8 +191,8 @@ mod tests {
             "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----",
         ] {
             let whole = format!("use {secret} now, größe: {secret}");
-            let told = told(whole.split_inclusive(|_| true));
-            let joined: String = told.iter().map(|piece| clean(piece)).collect();
+            let emitted = emitted(whole.split_inclusive(|_| true));
+            let joined: String = emitted.iter().map(|piece| clean(piece)).collect();
             assert_eq!(joined, clean(&whole));
             assert!(joined.starts_with("use ") && joined.contains("<redacted>"), "{joined}");
         }
@@ -308,8 +309,8 @@ mod tests {
             pieces in prop::collection::vec(prop::collection::vec(part(), 0..4), 0..12),
         ) {
             let pieces: Vec<String> = pieces.into_iter().map(|parts| parts.concat()).collect();
-            let told = told(pieces.iter().map(String::as_str));
-            let joined: String = told.iter().map(|piece| clean(piece)).collect();
+            let emitted = emitted(pieces.iter().map(String::as_str));
+            let joined: String = emitted.iter().map(|piece| clean(piece)).collect();
             prop_assert_eq!(joined, clean(&pieces.concat()));
         }
     }

@@ -1,4 +1,4 @@
-//! A change in its settled form: every item has its id, nothing is left to be guessed.
+//! A settled change: every item has its id, and nothing is ambiguous.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The operation that a word means, aliases included (TD-3).
+    /// The operation of a word, aliases included (TD-3).
     pub fn of_word(word: &str) -> Option<Self> {
         match word {
             "replace" | "snapshot" => Some(Self::Replace),
@@ -116,7 +116,7 @@ impl ListChange {
 /// Applies patches in order; an id that is not there changes nothing (TD-20).
 fn patch(items: &mut [TodoItem], patches: &[TodoPatch]) {
     let wanted: BTreeSet<&ItemId> = patches.iter().map(|patch| &patch.id).collect();
-    // Found once, because a list and its patches may both be long.
+    // Computed once, because a list and its patches may both be long.
     let places: BTreeMap<ItemId, usize> = items
         .iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! The parts of an event envelope that a reader of todo updates looks at.
+//! The parts of an event envelope that a reader of todo updates needs.
 
 use serde_json::{Map, Value};
 

@@ -26,7 +26,7 @@ impl ItemId {
         (!text::is_blank(&given)).then_some(Self(given))
     }
 
-    /// An id that this room made; never blank.
+    /// An id that this room generated; never blank.
     pub(super) fn made(stem: String) -> Self {
         Self(stem)
     }

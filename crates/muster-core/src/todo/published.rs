@@ -52,7 +52,7 @@ impl Serialize for Published {
 }
 
 /// Body of the event that brings a reader's list up to date on connect (TS-5). It names no tool:
-/// terminal clients draw a row for every result of a tool that they have seen no call of.
+/// terminal clients draw a row for every tool result without a known call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SnapshotResult {
     call_id: String,
@@ -64,7 +64,7 @@ pub struct SnapshotResult {
 }
 
 impl SnapshotResult {
-    /// The result of a call that never was, with the whole list.
+    /// A synthetic result with the whole list.
     pub(super) fn of(todo: Published, as_of_seq: u64) -> Self {
         Self {
             call_id: format!("todo:snapshot:{}:{}", todo.scope_key, todo.revision),

@@ -1,7 +1,7 @@
 //! Reads the update that an event carries: the whole grammar, in one place for both sides.
 //!
-//! Pure and total: every JSON gives an update, nothing, or a word on what is wrong with it.
-//! Nothing is ever taken from prose (TD-25), and an operation is never guessed from other fields.
+//! Pure and total: every JSON gives an update, nothing, or a fault. Nothing is ever taken from
+//! prose (TD-25), and an operation is never guessed from other fields.
 
 mod entries;
 mod fallback;

@@ -1,7 +1,7 @@
 //! A reader's copy of the lists of one session, kept up to date by its events.
 //!
-//! Total: every event, in any order and number, is handled without harm. A list never goes back
-//! to an older revision, and never becomes empty because a connection was lost (TD-28).
+//! Total: every event is handled, in any order and any number of times. A list never goes back to
+//! an older revision, and never becomes empty because a connection was lost (TD-28).
 
 mod handled;
 
@@ -39,7 +39,7 @@ pub struct ScopeState {
     accepted_seq: Option<u64>,
 }
 
-/// How a new connection joins on to the one before.
+/// How a new connection continues the previous one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectionStart {
     /// It continues exactly after the last event handled.
@@ -54,7 +54,7 @@ pub enum Handled {
     /// It was handled before (EN-10).
     Redelivered,
     NoUpdate,
-    /// Its update makes no sense and was counted.
+    /// Its update is malformed and was counted.
     Malformed(Malformed),
     /// Its update was too late for this scope.
     Ignored(ScopeKey, IgnoredUpdate),
@@ -85,7 +85,7 @@ pub struct TodoReader {
 }
 
 impl TodoReader {
-    /// A reader that has seen nothing: `main` is there, empty.
+    /// A reader that has seen nothing: `main` exists, empty.
     pub fn new(fallback: Fallback) -> Self {
         let main = ScopeState::unseen(ScopeKey::main());
         Self {
@@ -142,7 +142,7 @@ impl TodoReader {
         self.malformed
     }
 
-    /// Grows whenever something changes that can be seen; while it stays, nothing is drawn (UI-6).
+    /// Increases with every visible change; while it stays the same, nothing is redrawn (UI-6).
     pub fn changes(&self) -> u64 {
         self.changes
     }
@@ -195,7 +195,7 @@ impl ScopeState {
         TodoCounts::of(&self.items)
     }
 
-    /// Why an update is not for this list any more.
+    /// Why an update is outdated for this list.
     fn gate(&self, update: &TodoUpdate, seq: Option<u64>) -> Option<IgnoredUpdate> {
         match (update.revision, self.revision) {
             (Some(given), Some(last)) => (given <= last).then_some(IgnoredUpdate::RevisionNotNewer),

@@ -1,4 +1,4 @@
-//! One list of a session as the server keeps it: it alone decides about revisions (TS-1).
+//! One list of a session as the server keeps it: the server alone assigns revisions (TS-1).
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct Stamp {
 /// Why a change was rejected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TodoRejection {
-    /// The update brings a revision that is not greater than the current one (TS-6).
+    /// The revision of the update is not greater than the current one (TS-6).
     RevisionNotNewer {
         /// Which list.
         scope: ScopeKey,
@@ -51,7 +51,7 @@ pub enum TodoRejection {
         /// The revision of the list.
         current: i64,
     },
-    /// The list has the greatest revision there is, so no update can follow without a gap.
+    /// The list has the greatest possible revision, so no update can follow without a gap.
     RevisionsExhausted {
         /// Which list.
         scope: ScopeKey,
@@ -61,7 +61,7 @@ pub enum TodoRejection {
 }
 
 impl TodoScope {
-    /// A scope before its first update. It is not known yet, and nothing is sent for it (TD-12).
+    /// A scope before its first update. It is unknown, and nothing is sent for it (TD-12).
     pub fn unwritten(key: ScopeKey, order: u64) -> Self {
         Self {
             label: key.as_str().to_owned(),
@@ -80,8 +80,8 @@ impl TodoScope {
         self.revision > 0
     }
 
-    /// What is sent for an update from outside: its own revision if that is newer, else the next
-    /// one (TS-6). The update's scope is this one; its key is not looked at.
+    /// The published form of an update from outside: its own revision if that is newer, else the
+    /// next one (TS-6). The update is assumed to be for this scope; its key is not checked.
     pub fn accept(&self, update: &TodoUpdate) -> Result<Published, TodoRejection> {
         let revision = match update.revision {
             None => self.next_revision()?,
@@ -97,14 +97,14 @@ impl TodoScope {
         Ok(self.published(revision, label, change))
     }
 
-    /// What is sent when the list becomes these titles (TT-9, TT-10).
+    /// The published form of a list with these titles (TT-9, TT-10).
     pub fn write(&self, titles: &Titles) -> Result<Published, TodoRejection> {
         let revision = self.next_revision()?;
         let change = written(&self.items, titles.as_slice());
         Ok(self.published(revision, &self.label, change))
     }
 
-    /// The scope after what was sent. Never refuses: what was sent is a fact.
+    /// Applies a published update. Never rejects: it is a fact.
     pub fn follow(&mut self, sent: &Published, stamp: Stamp) {
         sent.change.apply(&mut self.items);
         self.revision = sent.revision;

@@ -1,11 +1,11 @@
-//! Settles what an update leaves open: ids that are missing, ids that are there twice, positions.
+//! Settles what an update leaves open: missing ids, duplicate ids, positions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{ItemId, ListChange, TodoEntry, TodoItem, TodoOperation, TodoStatus};
 use crate::text;
 
-/// The change that an operation means for a list.
+/// The change of a list by an operation.
 pub(super) fn settle(present: &[TodoItem], operation: &TodoOperation) -> ListChange {
     match operation {
         TodoOperation::Replace(entries) => {
@@ -18,7 +18,7 @@ pub(super) fn settle(present: &[TodoItem], operation: &TodoOperation) -> ListCha
     }
 }
 
-/// The list that a list of titles means: what was there keeps everything but its wording (TT-10).
+/// The list with these titles: known items keep everything but their wording (TT-10).
 pub(super) fn written(present: &[TodoItem], titles: &[String]) -> ListChange {
     let mut naming = Naming::over(present, BTreeSet::new());
     let item = |title: &String| match naming.take(title) {
@@ -68,16 +68,16 @@ fn each_once(ids: &[ItemId]) -> Vec<ItemId> {
     ids.iter().filter(|id| seen.insert(*id)).cloned().collect()
 }
 
-/// Gives ids to items that come without one (TD-17).
+/// Assigns ids to items without one (TD-17).
 struct Naming<'a> {
     /// The present list.
     present: &'a [TodoItem],
     /// Ids that are written in the update.
     reserved: BTreeSet<&'a ItemId>,
-    /// Items of the present list that can still be recognised, by folded title. Made when the
-    /// first item asks: a list that brings its ids needs none.
+    /// Items of the present list that can still be recognized, by folded title. Built on first use:
+    /// a list with ids needs none.
     known: Option<BTreeMap<String, VecDeque<&'a TodoItem>>>,
-    /// Ids of the present list, for the same moment.
+    /// Ids of the present list, built at the same time.
     used: BTreeSet<&'a ItemId>,
     /// How many ids were tried per stem.
     tried: BTreeMap<String, u64>,

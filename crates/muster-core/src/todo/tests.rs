@@ -17,7 +17,7 @@ use super::{
 };
 use crate::Timestamp;
 
-/// A reader and the events it was shown, each with the next seq.
+/// A reader and its events, each with the next seq.
 struct Screen {
     reader: TodoReader,
     seq: u64,
@@ -65,7 +65,7 @@ fn line(items: &[TodoItem]) -> String {
     items.iter().map(item).collect::<Vec<_>>().join(" ")
 }
 
-/// The update that a `todo` is, read strictly.
+/// The update of a `todo`, parsed strictly.
 fn update(todo: &Value) -> TodoUpdate {
     let body = json!({"todo": todo});
     read("tool_result", body.as_object().unwrap(), Fallback::Never).unwrap().unwrap()

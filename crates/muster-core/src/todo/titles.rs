@@ -21,7 +21,7 @@ pub enum TitleFault {
 }
 
 impl Titles {
-    /// Reads a list; nothing is coerced (TT-6).
+    /// Parses a list; nothing is coerced (TT-6).
     pub fn read(value: &Value) -> Result<Self, TitleFault> {
         let entries = value.as_array().ok_or(TitleFault::NotAnArray)?;
         let title = |(at, entry): (usize, &Value)| match entry.as_str().map(text::trim) {

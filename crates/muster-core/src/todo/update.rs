@@ -1,4 +1,4 @@
-//! An update as it was read: typed, but ids may still be missing and a revision may not be there.
+//! A parsed update: typed, but ids and the revision may still be missing.
 
 use super::{ItemId, Op, ScopeKey, TodoItem, TodoMetadata, TodoPatch, TodoPriority, TodoStatus};
 use crate::redact;
@@ -8,7 +8,7 @@ use crate::redact;
 pub struct TodoUpdate {
     /// Which list.
     pub scope: ScopeKey,
-    /// A label for the list; without one it keeps the label that it has.
+    /// A label for the list; without one it keeps its label.
     pub label: Option<String>,
     /// Its number inside the scope, if it has one.
     pub revision: Option<i64>,
@@ -25,7 +25,7 @@ pub enum TodoOperation {
     Clear,
     /// Fields of items change.
     Patch(Vec<TodoPatch>),
-    /// One item is put in, or takes the place of the one with its id.
+    /// An item is added, or replaces the one with its id.
     Upsert {
         /// The item.
         entry: TodoEntry,
@@ -36,7 +36,7 @@ pub enum TodoOperation {
     Delete(Vec<ItemId>),
 }
 
-/// An item as given, perhaps without an id.
+/// An item as given, possibly without an id.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TodoEntry {
     /// Its id, if one was written.
@@ -74,7 +74,7 @@ impl TodoOperation {
 }
 
 impl TodoEntry {
-    /// The item that this entry is, under an id.
+    /// The item of this entry, with an id.
     pub(super) fn item(&self, id: ItemId) -> TodoItem {
         TodoItem {
             id,

@@ -13,7 +13,7 @@ pub use preview::{List, Preview, Strategy, preview, preview_rows_max};
 
 /// A title or label as it may be shown: control characters are spaces (UI-5).
 ///
-/// So that no title can move the cursor or change colours.
+/// This keeps titles from moving the cursor or changing colours.
 pub fn shown(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

@@ -1,4 +1,4 @@
-//! The compact summary: one line of the parts that are there (UI-12).
+//! The compact summary: one line of the available parts (UI-12).
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ fn nodes(count: i64) -> String {
     if count == 1 { "1 node".to_owned() } else { format!("{count} nodes") }
 }
 
-/// The highest stage that is there.
+/// The highest available stage.
 fn stage(summary: &Summary) -> Option<String> {
     let stage = |name: &str| {
         let hash = summary.compiler.get(name).and_then(words)?;

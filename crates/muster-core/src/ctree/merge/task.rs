@@ -29,7 +29,6 @@ pub(super) struct KnownTask {
 pub struct PanelTaskRow<'a> {
     /// The task.
     pub id: &'a str,
-    /// How far it is, in its own words.
     pub status: &'a str,
     /// Its node in the session's tree.
     pub node_id: Option<&'a str>,
@@ -42,7 +41,7 @@ pub struct PanelTaskRow<'a> {
     pub summary: &'a Summary,
 }
 
-/// Takes an event over; one without a task id makes no row.
+/// Merges an event; one without a task id creates no row.
 pub(super) fn merge(tasks: &mut BTreeMap<String, KnownTask>, rank: Rank, body: &Object) {
     let Some(id) = task_status::task_id(body) else { return };
     let row = tasks.entry(id).or_insert_with(|| KnownTask::begun(rank));

@@ -1,4 +1,4 @@
-//! Any JSON at all: nothing panics, and the tree stays a tree with the right hash.
+//! Arbitrary JSON: nothing panics, and the tree stays a tree with the right hash.
 
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
@@ -26,7 +26,7 @@ const TYPES: [&str; 14] = [
     "",
 ];
 
-/// Names and words that are looked for.
+/// Names and words that the reader recognizes.
 const WORDS: [&str; 44] = [
     "id",
     "seq",

@@ -1,4 +1,4 @@
-//! Incremental growth equals the whole computation and touches little.
+//! Incremental growth equals a full computation and touches few documents.
 
 use proptest::prelude::*;
 
@@ -76,7 +76,7 @@ fn make_move(wood: &mut Wood, seq: u64, step: Move) {
     assert!(done.unwrap().is_some());
 }
 
-/// What is kept in a node for speed, worked out the slow way.
+/// The cached values of a node, computed the slow way.
 fn check_books(wood: &Wood) {
     for node in wood.nodes.values() {
         let below = |other: &&TreeNode| {

@@ -154,7 +154,7 @@ fn a_line_is_cut_from_the_right_part_by_part() {
     assert_eq!(line.within(13, width), None);
 }
 
-/// Small vocabulary, so that updates meet each other.
+/// A small vocabulary, so that updates collide.
 fn section(keys: &'static [&'static str]) -> impl Strategy<Value = Value> {
     let value = prop_oneof![4 => (0..3_u64).prop_map(Value::from), 1 => Just(Value::Null)];
     let key = prop::sample::select(keys.to_vec());
@@ -216,7 +216,7 @@ fn shown(reader: &CtreeReader) -> Value {
     json!([reader.summary().to_json(), tasks.collect::<Vec<_>>()])
 }
 
-/// A last node read in order, by the words of CM-5.
+/// A last node read in order, exactly as CM-5 defines it.
 fn follow(section: &mut Map<String, Value>, update: &Value) {
     match update {
         Value::Null => section.clear(),

@@ -251,7 +251,7 @@ fn a_notice_stays_small_whatever_the_text() {
     }
 }
 
-/// Two machines agree: this hash was worked out from the rules by a program in another language.
+/// A known hash: it was computed from the rules by a program in another language.
 #[test]
 fn the_hash_of_a_small_session_is_known() {
     let expected = "228dd835504b1b8ed7bf216f684e5695ebefb7d447931e8cd16ee574d73a5a3f";

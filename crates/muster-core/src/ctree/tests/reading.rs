@@ -58,7 +58,7 @@ impl Wood {
         compiled
     }
 
-    /// The text of what is kept, written by the words of CC-2.
+    /// The text of the kept nodes, exactly as CC-2 defines it.
     fn plain_text(&self, kept: &BTreeSet<NodeId>) -> String {
         fn write(wood: &Wood, kept: &BTreeSet<NodeId>, id: &NodeId, lines: &mut Vec<String>) {
             let node = wood.get(id);
@@ -85,7 +85,7 @@ impl Wood {
         lines.join("\n")
     }
 
-    /// The score in hundredths by the words of CS-1.
+    /// The score in hundredths, exactly as CS-1 defines it.
     fn plain_score(&self, node: &TreeNode) -> u64 {
         if node.kind == Kind::Root || node.pinned {
             return 100;

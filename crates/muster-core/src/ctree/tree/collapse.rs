@@ -52,10 +52,10 @@ pub struct Compiled {
     pub dropped: Vec<NodeId>,
 }
 
-/// A leaf that may go; the least one goes first.
+/// A leaf that may be dropped; the least one first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate<'t> {
-    /// Score above, seq below: two comparisons in one.
+    /// Score in the high bits, seq in the low ones: one comparison instead of two.
     rank: u128,
     id: &'t NodeId,
     place: Place,
@@ -90,8 +90,8 @@ impl ContextTree {
     }
 }
 
-/// Leaves in the order in which they go. Most are leaves from the start and are sorted once; only
-/// nodes that have lost their last child go through a heap.
+/// Leaves in the order of dropping. Most are leaves from the start and are sorted once; only nodes
+/// that have lost their last child go through a heap.
 struct Leaves<'t> {
     /// The least one last.
     first: Vec<Candidate<'t>>,
@@ -139,7 +139,7 @@ impl<'t> Collapsed<'t> {
         }
     }
 
-    /// Hashes again what has lost something below; subtrees that are whole keep their hash.
+    /// Hashes nodes again that have lost something below them; complete subtrees keep their hash.
     fn rehash(&mut self) {
         let tree = self.tree;
         let mut touched = vec![false; tree.slots.len()];

@@ -68,7 +68,7 @@ pub struct NodeView {
     pub meta: Particulars,
 }
 
-/// What is not part of a node but good to know when one looks at it.
+/// Data about a node that is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Particulars {
     /// Characters of the text.
@@ -87,15 +87,15 @@ pub fn preview(text: &str) -> String {
 impl ContextTree {
     /// A page of the whole tree, after the node that an earlier page named; `None` if that node
     /// does not exist.
-    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<TreePage> {
+    pub fn page(&self, after: Option<&NodeId>, limit: usize) -> Option<TreePage> {
         let hash = |place| self.hash_at(place);
-        Some(self.cut_page(self.start(self.walk(), behind)?, limit, hash))
+        Some(self.cut_page(self.start(self.walk(), after)?, limit, hash))
     }
 
-    fn start<'t>(&self, walk: Walk<'t>, behind: Option<&NodeId>) -> Option<Walk<'t>> {
-        match behind {
+    fn start<'t>(&self, walk: Walk<'t>, after: Option<&NodeId>) -> Option<Walk<'t>> {
+        match after {
             None => Some(walk),
-            Some(id) => self.places.get(id).map(|place| walk.behind(*place)),
+            Some(id) => self.places.get(id).map(|place| walk.after(*place)),
         }
     }
 
@@ -144,9 +144,9 @@ impl ContextTree {
 
 impl Collapsed<'_> {
     /// A page of what is left, like [`ContextTree::page`].
-    pub fn page(&self, behind: Option<&NodeId>, limit: usize) -> Option<TreePage> {
+    pub fn page(&self, after: Option<&NodeId>, limit: usize) -> Option<TreePage> {
         let tree = self.tree();
-        let walk = tree.start(tree.walk_kept(self.kept()), behind)?;
+        let walk = tree.start(tree.walk_kept(self.kept()), after)?;
         Some(tree.cut_page(walk, limit, |place| self.hash_at(place)))
     }
 }

@@ -23,7 +23,7 @@ impl ContextTree {
 
 impl Walk<'_> {
     /// Continues after a node, wherever the walk is.
-    pub(super) fn behind(mut self, place: Place) -> Self {
+    pub(super) fn after(mut self, place: Place) -> Self {
         self.next = self.following(place);
         self
     }

@@ -1,4 +1,4 @@
-//! Items, patches and ids, one by one; what is not usable is left out.
+//! Items, patches and ids, one by one; unusable ones are left out.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub(super) fn patches(envelope: &Object) -> Result<Vec<TodoPatch>, Malformed> {
     if patches.is_empty() { Err(Malformed::NoUsablePatch) } else { Ok(patches) }
 }
 
-/// One entry; an object under `patch` inside it is then the only place of its fields.
+/// One entry; if it has an object `patch`, its fields are read from there only.
 fn patch(entry: &Object, default: Option<&ItemId>) -> Option<TodoPatch> {
     let nested = first_object(entry, &["patch"]);
     let id = first(entry, &ID, fields::id)

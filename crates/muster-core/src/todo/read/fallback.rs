@@ -1,7 +1,7 @@
 //! A list from the payload of a tool that is about todos, for events without `todo` (TD-24).
 //!
-//! A last resort for readers. The server never uses it, tools with other names are never looked
-//! into, and what is found has no revision, so that it cannot override a list that has one.
+//! A last resort for readers. The server never uses it, payloads of tools with other names are
+//! never read, and the list has no revision, so that it cannot override one that has.
 
 use std::borrow::Cow;
 

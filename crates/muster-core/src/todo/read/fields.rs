@@ -7,7 +7,7 @@ use crate::{text, todo::ItemId};
 /// A JSON object.
 pub(crate) type Object = Map<String, Value>;
 
-/// The first of these names whose value is usable; the others are not looked at.
+/// The first of these names whose value is usable; the others are ignored.
 pub(crate) fn first<'a, T>(
     object: &'a Object,
     names: &[&str],
@@ -40,7 +40,7 @@ pub(crate) fn id(value: &Value) -> Option<ItemId> {
         Value::String(text) => ItemId::of(text.as_str()),
         Value::Number(number) if number.is_f64() => {
             let float = number.as_f64().filter(|float| float.trunc() == *float)?;
-            // Adding zero makes a negative zero plain.
+            // Adding zero turns a negative zero into a plain one.
             ItemId::of(format!("{:.0}", float + 0.0))
         }
         Value::Number(number) => ItemId::of(number.to_string()),
@@ -71,9 +71,9 @@ pub(crate) fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// The greatest integer that is not above the number, if it is one of 64 bits.
+/// The number rounded down, if it fits 64 bits.
 fn rounded_down(float: f64) -> Option<i64> {
-    /// 2 to the power of 63; the least integer is its negative, the greatest is below it.
+    /// 2 to the power of 63; the minimum is its negative, the maximum is below it.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     let floor = float.floor();
     #[expect(clippy::cast_possible_truncation, reason = "within the range, and whole")]

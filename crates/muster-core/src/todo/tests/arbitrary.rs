@@ -1,4 +1,4 @@
-//! Any JSON at all: nothing panics, and what comes out is sound.
+//! Arbitrary JSON: nothing panics, and the result is sound.
 
 use std::collections::BTreeSet;
 
@@ -99,7 +99,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An event that has a fair chance to carry an update.
+/// An event that is likely to carry an update.
 fn event() -> impl Strategy<Value = Value> {
     let kinds = vec!["tool_call", "tool_result", "tool.result", "stream.gap", "task_event", "?"];
     let op = prop::sample::select(vec!["replace", "clear", "patch", "upsert", "delete"]);
@@ -118,7 +118,7 @@ fn event() -> impl Strategy<Value = Value> {
         .prop_map(|(kind, body, seq)| json!({"type": kind, "data": body, "seq": seq}))
 }
 
-/// What holds for every list: ids once and not blank, titles trimmed and not blank.
+/// Invariants of every list: ids unique and not blank, titles trimmed and not blank.
 fn assert_sound(items: &[TodoItem]) {
     let ids: BTreeSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
     assert_eq!(ids.len(), items.len(), "{items:?}");

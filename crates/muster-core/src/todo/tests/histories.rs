@@ -1,4 +1,4 @@
-//! Random histories: what a server sends, delivered in every way a connection can fail.
+//! Random histories: what a server sends, delivered with every failure of a connection.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn title() -> impl Strategy<Value = String> {
         .prop_map(str::to_owned)
 }
 
-/// An item, often without an id, with few names so that items meet each other.
+/// An item, often without an id, with few names so that items collide.
 fn item() -> impl Strategy<Value = Value> {
     let id = prop::option::of(prop::sample::select(vec!["a", "b", "c", "7"]));
     let status = prop::option::of(prop::sample::select(vec!["done", "DOING", "odd", "blocked"]));
@@ -136,7 +136,7 @@ impl Server {
     }
 }
 
-/// Shows events to a reader as they come from a wire; revisions never go back.
+/// Delivers events to a reader as from a wire; revisions never go back.
 fn deliver<'a>(reader: &mut TodoReader, events: impl IntoIterator<Item = &'a String>) {
     for text in events {
         let before: Vec<(ScopeKey, Option<i64>)> =

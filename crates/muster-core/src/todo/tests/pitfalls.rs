@@ -1,4 +1,4 @@
-//! One test per pitfall that was seen before.
+//! One test per known pitfall.
 
 use serde_json::json;
 

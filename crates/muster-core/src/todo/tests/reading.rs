@@ -1,4 +1,4 @@
-//! The grammar where the vectors are silent: what exactly is wrong, and odd numbers.
+//! The grammar where the vectors are silent: exact faults, and odd numbers.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The server's side: revisions, the strict form, ids that are made, lists written by the tool.
+//! The server's side: revisions, the strict form, generated ids, lists written by the tool.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a reader handles once, what marks a list as stale, and what takes the mark away.
+//! What a reader handles once, what marks a list as stale, and what clears the mark.
 
 use std::collections::BTreeSet;
 
