@@ -1,4 +1,4 @@
-//! A transaction reads like the snapshot inside it; this writes down the forwarding once.
+//! A transaction reads like its inner snapshot; this defines the forwarding once.
 
 /// Implements `StoreSnapshot` for a type by forwarding every read to one of its fields.
 macro_rules! reads {

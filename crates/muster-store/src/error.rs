@@ -1,4 +1,4 @@
-//! What can go wrong below the domain.
+//! Failures below the domain.
 
 use std::{
     io,
@@ -28,13 +28,13 @@ pub enum StoreError {
         /// The operating system's message.
         cause: String,
     },
-    /// There is nothing to look at.
+    /// There is no store.
     #[error("there is no store in {path}")]
     Absent {
         /// The directory.
         path: PathBuf,
     },
-    /// A file of the store was taken away while it was in use.
+    /// A file of the store was removed or replaced while it was in use.
     #[error(
         "{path} {finding} while this process had it open, so nothing is written: stop it, put the \
          file or a backup back, and start it again"

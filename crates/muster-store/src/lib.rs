@@ -5,7 +5,7 @@
 //! encoded.
 //!
 //! What is deliberately not here: decisions, retries of business work, a thread that writes. The
-//! one writer per process and the grouping of commits live in the runtime, which drives
+//! one writer per process and the grouping of commits live in the engine, which drives
 //! [`Store::begin`].
 
 mod delegate;
@@ -31,13 +31,13 @@ pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchr
 pub trait Store: Send + Sync + 'static {
     /// Starts a write transaction; waits, with a bound, until no other process writes.
     ///
-    /// Only one transaction per process is open at a time: the runtime's writer thread holds it.
+    /// Only one transaction per process is open at a time: the engine's writer holds it.
     fn begin(&self) -> Result<Box<dyn Transaction + '_>, StoreError>;
 
     /// Whether no write is active at this moment, so that [`Self::begin`] is unlikely to wait.
     fn is_free(&self) -> bool;
 
-    /// A consistent view for reading, unaffected by commits made while it is open.
+    /// A consistent snapshot for reading, unaffected by later commits.
     fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError>;
 
     /// The same for one short read, by the cheapest means. The holder must not begin a transaction
@@ -49,21 +49,21 @@ pub trait Store: Send + Sync + 'static {
     /// Position of the newest committed event of any process; cheap enough to poll.
     fn position(&self) -> Result<u64, StoreError>;
 
-    /// Refuses when a file of the store was removed or replaced since it was opened: what would be
-    /// written to it would be lost. Cheap enough to ask often.
+    /// Fails when a file of the store was removed or replaced since it was opened: writes to it
+    /// would be lost. Cheap enough to call often.
     fn confirm_in_place(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Housekeeping for a quiet moment, such as folding a write-ahead log back.
+    /// Housekeeping for an idle moment, such as a checkpoint of the write-ahead log.
     fn rest(&self) -> Result<(), StoreError>;
 
-    /// Bytes on the disk that hold nothing any more; the store fills them before it grows.
+    /// Unused bytes of the file, which the store fills before it grows.
     fn spare_bytes(&self) -> Result<u64, StoreError> {
         Ok(0)
     }
 
-    /// Gives those back to the disk. Others can read meanwhile, and wait to write.
+    /// Returns those to the disk. Others can read meanwhile, but writes wait.
     fn compact(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -74,13 +74,13 @@ pub trait Store: Send + Sync + 'static {
     /// Looks for damage below the level of documents; changes nothing.
     fn check(&self) -> Result<Vec<Damage>, StoreError>;
 
-    /// What this store is, for people.
+    /// Description of this store, for people.
     fn describe(&self) -> Description;
 }
 
-/// Reads that all see the same moment.
+/// Reads from one snapshot.
 pub trait StoreSnapshot {
-    /// How far the log and one stream have come; zero where nothing was written.
+    /// The head of the log and of one stream; zero where nothing was written.
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError>;
 
     /// All streams with their heads, by name; `prefix` selects a kind such as `workspace/`.
@@ -127,7 +127,7 @@ pub trait StoreSnapshot {
     /// A slice of a stream's events that have a subject.
     fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError>;
 
-    /// The same slice as it is shown; `None` if one of the events was written without.
+    /// The same slice in its shown form; `None` if one of the events was written without it.
     fn shown(
         &mut self,
         stream: &str,
@@ -138,16 +138,16 @@ pub trait StoreSnapshot {
     fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
 }
 
-/// A write transaction. Dropping it undoes it.
+/// A write transaction. Dropping it rolls it back.
 pub trait Transaction: StoreSnapshot {
     /// Appends events to a stream and writes the documents they changed.
     ///
-    /// The events' positions must continue the log; anything else is refused as damage.
+    /// The events' positions must continue the log; anything else is rejected as damage.
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError>;
 
     /// Appends the last events of a stream, at least one, and removes everything that was in it
-    /// before: events and documents. The stream stays known by its head and its last events, and
-    /// takes nothing more, so that its name is never used again.
+    /// before: events and documents. The stream keeps its head and its last events, and accepts
+    /// nothing more, so that its name is never reused.
     fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError>;
 
     /// Makes everything durable. After an error nothing of it counts, and the store has to be read
@@ -155,7 +155,7 @@ pub trait Transaction: StoreSnapshot {
     fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// One stream's share of a transaction.
+/// One stream's part of a transaction.
 #[derive(Debug)]
 pub struct Append<'a> {
     /// Stream that the events belong to.
@@ -233,7 +233,7 @@ pub struct StreamRow {
     pub name: String,
     /// Number of its newest event.
     pub seq: u64,
-    /// Whether it has ended: then only its last events are left of it.
+    /// Whether it has ended: then only its last events are left.
     pub ended: bool,
 }
 

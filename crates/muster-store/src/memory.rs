@@ -1,4 +1,4 @@
-//! A store that lives in memory and dies with the process.
+//! A store in memory, lost when the process ends.
 //!
 //! It is the reference for what the trait promises: plain maps, linear filters, no index. Tests of
 //! the layers above use it; it is deliberately not fast and not durable.
@@ -28,7 +28,7 @@ struct Shared {
     writing: bool,
 }
 
-/// Everything at one moment; streams are shared between moments until one is changed.
+/// A snapshot of everything; streams are shared between snapshots until one is changed.
 #[derive(Clone, Default)]
 struct State {
     global: u64,

@@ -4,7 +4,7 @@ use muster_core::LogPosition;
 
 use crate::{Append, EventRow, StoreError};
 
-/// Refuses what would write to a stream that has ended.
+/// Rejects writes to a stream that has ended.
 pub(crate) fn refuse_ended(ended: bool, stream: &str) -> Result<(), StoreError> {
     if !ended {
         return Ok(());
@@ -13,7 +13,7 @@ pub(crate) fn refuse_ended(ended: bool, stream: &str) -> Result<(), StoreError> 
     Err(StoreError::Damaged { place: stream.to_owned(), finding })
 }
 
-/// Refuses to end a stream without a last event: its head has to stay in the log.
+/// Rejects the end of a stream without a last event: its head has to stay in the log.
 pub(crate) fn refuse_silent_end(last: &Append<'_>) -> Result<(), StoreError> {
     if !last.events.is_empty() {
         return Ok(());

@@ -64,7 +64,7 @@ pub struct SqliteOptions {
     pub wait_bound: Duration,
     /// Connections kept for reading.
     pub readers: usize,
-    /// Whether one caller reads and writes in turn, so that reading may keep a writer waiting.
+    /// Whether one caller reads and writes in turn, so that reading may delay a writer.
     pub one_caller: bool,
 }
 
@@ -84,12 +84,12 @@ impl Default for SqliteOptions {
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StoreAccess {
-    /// Work: it is created where there is none, and an older layout is migrated.
+    /// Work: it is created if it is missing, and an older layout is migrated.
     #[default]
     Work,
     /// The same, even if the file of a used store is missing: the store starts empty.
     Afresh,
-    /// Looking: nothing is created, migrated, folded back or written.
+    /// Look: nothing is created, migrated, checkpointed or written.
     Look,
 }
 
@@ -98,7 +98,7 @@ pub enum StoreAccess {
 pub enum Synchronous {
     /// Once it is on the disk.
     Full,
-    /// Once the operating system has it. Loses writes with the power: only for proving that tests
+    /// Once the operating system has it. A power cut loses writes: only for proving that tests
     /// notice.
     Normal,
 }
@@ -188,7 +188,7 @@ impl Store for SqliteStore {
             Some(watch) => watch,
             None => self.watch()?,
         };
-        // After an error the connection is not put back: the next caller opens another.
+        // After an error the connection is not returned: the next caller opens another.
         let position = watch.position()?;
         *slot = Some(watch);
         Ok(position)
@@ -246,8 +246,8 @@ impl Store for SqliteStore {
 }
 
 impl SqliteStore {
-    /// What is wrong with the log's file. Only what was seen twice is believed: a writer in the
-    /// middle of its work looks like damage for a moment.
+    /// Damage of the log's file. Only a finding that is seen twice counts: a writer in the middle
+    /// of its work looks like damage for a moment.
     fn log_damage(&self) -> Option<Damage> {
         let log = wal::path(&self.path);
         let look = || match wal::tear(&log) {

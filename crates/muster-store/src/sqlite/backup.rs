@@ -1,4 +1,4 @@
-//! A copy of a store while it stays in use. It gets its name when it is whole and on the disk.
+//! A copy of a store while it stays in use. It is renamed when it is complete and on the disk.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -20,7 +20,7 @@ pub(super) fn write(link: &Link, target: &Path) -> Result<(), StoreError> {
     write_if(link, target, |_| Ok(()))
 }
 
-/// The same for a store of this layout; a copy that is not sound is not kept.
+/// The same for a store of this layout; a damaged copy is not kept.
 pub(super) fn write_checked(link: &Link, target: &Path, layout: u32) -> Result<(), StoreError> {
     write_if(link, target, |part| {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -59,7 +59,7 @@ fn write_if(
     written.inspect_err(|_| drop(fs::remove_file(&part)))
 }
 
-/// What the file is called until it is whole.
+/// The name of the file until it is complete.
 fn part(target: &Path) -> PathBuf {
     let mut name = target.to_owned().into_os_string();
     name.push(".part");
@@ -84,7 +84,7 @@ fn copy(link: &Link, part: &Path, target: &Path) -> Result<(), StoreError> {
     let run = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut copy = Connection::open_with_flags(part, flags)?;
-        // It is thrown away if it does not become whole, and synced when it is.
+        // It is discarded if it does not get complete, and synced when it is.
         copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
         let step = rusqlite::backup::Backup::new(&link.connection, &mut copy)?.step(-1)?;
         copy.close().map_err(|(_, error)| error)?;
@@ -100,7 +100,7 @@ fn copy(link: &Link, part: &Path, target: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether the file that is written is to blame, not the one that is read.
+/// Whether the error belongs to the target file, not to the source.
 fn is_of_target(error: &rusqlite::Error) -> bool {
     let rusqlite::Error::SqliteFailure(failure, _) = error else { return false };
     let read = [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_SHORT_READ];
@@ -114,7 +114,7 @@ fn is_of_target(error: &rusqlite::Error) -> bool {
     written.contains(&failure.code) && !read.contains(&failure.extended_code)
 }
 
-/// Makes the file durable and gives it its name, unless something has got that meanwhile.
+/// Makes the file durable and renames it, unless the name is taken by now.
 fn publish(reserved: &File, part: &Path, target: &Path) -> io::Result<()> {
     reserved.sync_all()?;
     match fs::hard_link(part, target) {

@@ -1,4 +1,4 @@
-//! Looking for damage. Nothing here writes, and an error of the engine is a finding, not a failure.
+//! Looks for damage. Nothing here writes, and an SQLite error is a finding, not a failure.
 
 use rusqlite::{Connection, Row};
 
@@ -7,9 +7,9 @@ use crate::Damage;
 /// Findings reported per question; a torn file can have thousands.
 const FINDINGS_MAX: usize = 100;
 
-/// A question whose every answer row is damage.
+/// A query whose every row is damage.
 struct Question {
-    /// The first layout that has what it asks about.
+    /// The first layout that the query works on.
     since: u32,
     place: &'static str,
     sql: &'static str,
@@ -23,7 +23,7 @@ const QUESTIONS: &[Question] = &[
         sql: "SELECT \"table\" || ' row ' || rowid || ' refers to a ' || parent || \
               ' that is not there' FROM pragma_foreign_key_check",
     },
-    // Every event ever written has taken one number of the log and one of its stream.
+    // Every event has taken one number of the log and one of its stream.
     Question {
         since: 1,
         place: "log",
@@ -85,7 +85,7 @@ fn ask(
     Ok(())
 }
 
-/// The finding as text, even where the file holds bytes that are none.
+/// The finding as text, even if the file holds invalid UTF-8.
 fn text(row: &Row<'_>) -> rusqlite::Result<String> {
     let bytes = row.get_ref(0)?.as_bytes_or_null()?.unwrap_or_default();
     Ok(String::from_utf8_lossy(bytes).into_owned())

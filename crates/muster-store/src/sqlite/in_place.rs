@@ -10,7 +10,7 @@ use std::{
 use super::wal;
 use crate::StoreError;
 
-/// Which file something is, whatever it is called.
+/// The identity of a file, whatever its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FileIdentity {
     device: u64,
@@ -24,13 +24,13 @@ fn identity(path: &Path) -> Option<FileIdentity> {
     Some(FileIdentity { device: known.dev(), inode: known.ino() })
 }
 
-/// Files that are open cannot be removed or replaced there.
+/// Open files cannot be removed or replaced there.
 #[cfg(not(unix))]
 fn identity(_path: &Path) -> Option<FileIdentity> {
     Some(FileIdentity { device: 0, inode: 0 })
 }
 
-/// The database file that a process works with.
+/// The database file of this process.
 pub(super) struct OpenedFile {
     path: PathBuf,
     opened: OnceLock<FileIdentity>,
@@ -41,7 +41,7 @@ impl OpenedFile {
         Self { path, opened: OnceLock::new() }
     }
 
-    /// From now on this is the file.
+    /// Records the current file.
     pub(super) fn remember(&self) {
         if let Some(now) = identity(&self.path) {
             self.opened.get_or_init(|| now);
@@ -56,7 +56,7 @@ impl OpenedFile {
         }
     }
 
-    /// The same for the log, of which every connection knows the one that it writes.
+    /// The same for the log; every connection knows the one that it writes.
     pub(super) fn confirm_log(&self, log: &mut Option<FileIdentity>) -> Result<(), StoreError> {
         let path = wal::path(&self.path);
         match log {

@@ -9,10 +9,10 @@ use std::{
 use super::{backup, link::Link, place, wal};
 use crate::StoreError;
 
-/// How the folders are called that hold the files of a store whose log was torn.
+/// Prefix of the folders with the files of a store whose log was torn.
 const TORN: &str = "damaged-";
 
-/// How the copies are called that have an older layout, before its number.
+/// Prefix of copies with an older layout, before its number.
 const OLDER: &str = "muster.db.layout-";
 
 /// Copies a store before its layout is migrated, if there is anything in it.
@@ -48,7 +48,7 @@ pub(super) fn torn(database: &Path) -> Result<PathBuf, StoreError> {
     match copied.and_then(|()| File::open(directory)?.sync_all()) {
         Ok(()) => Ok(folder),
         Err(error) => {
-            // Half a copy is worse than none; the files themselves are as they were.
+            // Half a copy is worse than none; the files themselves are unchanged.
             drop(fs::remove_dir_all(&folder));
             Err(StoreError::of_file(&folder, &error))
         }
@@ -81,7 +81,7 @@ fn copy_into(folder: &Path, files: &[&Path]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The first of some numbered names that is free.
+/// The first free one of some numbered names.
 fn unused(name: impl Fn(u32) -> PathBuf) -> PathBuf {
     let mut number = 1;
     while name(number).exists() {

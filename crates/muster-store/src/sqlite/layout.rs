@@ -1,4 +1,4 @@
-//! The tables, and how a file of an older layout becomes one of today's.
+//! The tables, and how a file of an older layout is migrated.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -19,7 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("layout/4.sql"),
 ];
 
-/// What a file turned out to be.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileLayout {
     /// Nothing in it yet.
@@ -30,7 +30,7 @@ pub(super) enum FileLayout {
     Version(u32),
 }
 
-/// Turns write-ahead logging on, which the file remembers.
+/// Turns write-ahead logging on, which the file records.
 pub(super) fn ensure_wal(link: &Link) -> Result<(), StoreError> {
     let failed = |error| link.failed("turned write-ahead logging on", &error);
     let mode = last_text(&link.connection, "PRAGMA journal_mode = WAL").map_err(failed)?;
@@ -69,7 +69,7 @@ pub(super) fn detect(connection: &Connection) -> rusqlite::Result<FileLayout> {
     }
 }
 
-/// Brings the file from version `from` to today's in one transaction.
+/// Migrates the file from version `from` to the current one in one transaction.
 pub(super) fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     let behavior = rusqlite::TransactionBehavior::Immediate;
     let transaction = connection.transaction_with_behavior(behavior)?;

@@ -1,4 +1,4 @@
-//! One connection with its settings, and what its errors mean for the store.
+//! One connection with its settings, and the translation of its errors.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -23,20 +23,20 @@ const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
 /// Page cache of the writer. Every agent has its own process, so memory counts; what is not cached
 /// here comes from the system's page cache, which all of them share.
 const WRITER_CACHE_KIB: u32 = 5 * 512;
-/// Page cache of one reader. The engine drops it whenever another connection commits and fills it
-/// again from whatever thread reads next; the allocator keeps the room of each filling for the
-/// thread that did it. So this much is held per thread that reads, not per reader.
+/// Page cache of one reader. SQLite drops it whenever another connection commits and fills it again
+/// from whatever thread reads next; the allocator keeps the memory for the thread that filled it.
+/// So this much is held per thread that reads, not per reader.
 const READER_CACHE_KIB: u32 = 1024;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Reads only; the engine refuses anything else.
+    /// Read-only; SQLite rejects anything else.
     Reader,
     /// The same, and leaves the files as they are when it is closed: otherwise the last connection
     /// to close a file folds the log back as far as it is readable, and removes it.
     Guest,
-    /// The one connection that writes; creates the file if it is not there.
+    /// The only connection that writes; creates the file if it is missing.
     Writer,
 }
 
@@ -103,13 +103,13 @@ impl Link {
         let connection = &mut self.connection;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED_MAX);
         connection.busy_timeout(options.wait_bound)?;
-        // An empty log is one that the engine makes to read, and takes away again.
+        // SQLite creates an empty log for reading, and removes it again.
         let keeps_log = role == Role::Guest && has_bytes(&wal::path(&self.path));
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps_log)?;
         // Every query names its index; without this SQLite would plan it again for each parameter.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         let synchronous = options.synchronous.pragma();
-        // Checkpoints are ours to run: the automatic one would swallow its errors.
+        // We run checkpoints ourselves: the automatic one would swallow its errors.
         connection.execute_batch(&format!(
             "PRAGMA synchronous = {synchronous}; PRAGMA wal_autocheckpoint = 0; \
              PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;"
@@ -139,7 +139,7 @@ impl Link {
         settled.map_err(|error| self.failed("configured the connection", &error))
     }
 
-    /// Frames of the write-ahead log that the engine takes for committed.
+    /// Frames of the write-ahead log that SQLite considers committed.
     pub(super) fn known_frames(&self) -> Result<u64, StoreError> {
         let frames = |row: &rusqlite::Row<'_>| row.get(1);
         let sql = "PRAGMA wal_checkpoint(NOOP)";
@@ -156,18 +156,18 @@ impl Link {
         self.wal_pages.load(Ordering::Relaxed)
     }
 
-    /// The bound that busy waits of this connection have.
+    /// The limit of busy waits of this connection.
     pub(super) fn wait_bound(&self) -> Duration {
         self.wait_bound
     }
 
-    /// The store's word for an error of this connection.
+    /// Translates an error of this connection.
     pub(super) fn failed(&self, action: &'static str, error: &rusqlite::Error) -> StoreError {
         translate(&self.path, self.wait_bound, action, error)
     }
 }
 
-/// The store's word for an error of the engine.
+/// Translates an SQLite error.
 pub(super) fn translate(
     path: &Path,
     wait_bound: Duration,
@@ -212,7 +212,7 @@ fn has_bytes(file: &Path) -> bool {
     fs::metadata(file).is_ok_and(|file| file.len() > 0)
 }
 
-/// Whether a column held something that it never should.
+/// Whether a column held an invalid value.
 fn misread(error: &rusqlite::Error) -> bool {
     matches!(
         error,

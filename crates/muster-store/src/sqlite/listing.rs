@@ -51,8 +51,8 @@ impl<'a> ListStatement<'a> {
     }
 }
 
-/// Names of the first parameters. Statements are put together for every list that is read, so their
-/// parts are joined and not formatted.
+/// Names of the first parameters. Statements are assembled for every list, so their parts are
+/// joined and not formatted.
 const PARAMETERS: [&str; 12] =
     ["?1", "?2", "?3", "?4", "?5", "?6", "?7", "?8", "?9", "?10", "?11", "?12"];
 
@@ -73,8 +73,8 @@ macro_rules! event_columns {
 pub(super) use document_columns;
 pub(super) use event_columns;
 
-/// The statuses of the documents that a list query is about, where they have to be found out: the
-/// query names none, and its answer is a merge over them.
+/// The statuses of the documents of a list query, if they have to be looked up: the query names
+/// none, and its result is a merge over them.
 pub(super) fn statuses<'a>(stream: i64, query: &'a ListQuery) -> Option<ListStatement<'a>> {
     if !query.statuses.is_empty() || !ranges_by_status(query) {
         return None;
@@ -193,8 +193,8 @@ fn index(query: &ListQuery) -> &'static str {
     }
 }
 
-/// The kind and the parent. What an index covers is written as in the index, or the engine does not
-/// see that it serves.
+/// The kind and the parent. An indexed expression must be written as in the index, or SQLite does
+/// not use the index.
 fn place<'a>(question: &mut ListStatement<'a>, stream: i64, query: &'a ListQuery) -> String {
     let stream = question.integer(stream);
     let kind = question.text(query.kind);

@@ -1,8 +1,8 @@
-//! What happens to the files when a store is opened: they are judged first, and only then used.
+//! Opening a store: its files are checked first, and only then used.
 //!
 //! ```text
-//!   look    judge
-//!   work    judge ── keep a torn log ── keep an older layout ── create or migrate
+//!   look    check
+//!   work    check ── keep a torn log ── keep an older layout ── create or migrate
 //! ```
 
 use std::{fs, io};
@@ -21,7 +21,7 @@ const HEADER_BYTES: u64 = 512;
 impl SqliteStore {
     /// Prepares the files; returns the layout they then have.
     pub(super) fn prepare(&self, access: StoreAccess) -> Result<u32, StoreError> {
-        // Files that are not the platform's own are the engine's alone to look at.
+        // SQLite alone may read files that are not the platform's own.
         if self.writer.is_on_disk() {
             self.refuse_emptied(access)?;
         }
@@ -31,7 +31,7 @@ impl SqliteStore {
         }
     }
 
-    /// The layout of a store that has to be there.
+    /// The layout of an existing store.
     fn look(&self) -> Result<u32, StoreError> {
         if self.bytes("").is_none() {
             let path = self.path.parent().unwrap_or(&self.path).to_owned();
@@ -43,7 +43,7 @@ impl SqliteStore {
         version.ok_or_else(|| self.damaged("the file holds no store".to_owned()))
     }
 
-    /// Checks the layout, and creates or migrates it where it is not today's.
+    /// Checks the layout, and creates or migrates it if necessary.
     fn make_ready(&self) -> Result<(), StoreError> {
         match self.pool.guest() {
             // Missing: creating it below reports the error if that fails, too.
@@ -75,8 +75,8 @@ impl SqliteStore {
         migrated.map_err(|error| link.failed("migrated the layout", &error))
     }
 
-    /// Copies the files before the engine overwrites commits that it can not read any more: it
-    /// takes the log for ended where it was damaged.
+    /// Copies the files before SQLite overwrites commits that it cannot read any more: it treats
+    /// the log as ended where it was damaged.
     fn keep_torn_log(&self, link: &Link) -> Result<(), StoreError> {
         let log = wal::path(&self.path);
         let refuse = |error: io::Error| StoreError::of_file(&log, &error);
@@ -111,8 +111,8 @@ impl SqliteStore {
         }
     }
 
-    /// Refuses a database file that has lost its content: the engine would take it for a new one,
-    /// and delete what is left of its log.
+    /// Rejects a database file that has lost its content: SQLite would treat it as a new one, and
+    /// delete what is left of its log.
     fn refuse_emptied(&self, access: StoreAccess) -> Result<(), StoreError> {
         let bytes = self.bytes("");
         let rest = self.bytes("-wal").unwrap_or(0);
@@ -135,7 +135,7 @@ impl SqliteStore {
         StoreError::Damaged { place: self.path.display().to_string(), finding }
     }
 
-    /// Size of the database file or of one that goes with it; `None` if it is not there.
+    /// Size of the database file or of a companion file; `None` if it does not exist.
     pub(super) fn bytes(&self, suffix: &str) -> Option<u64> {
         let mut name = self.path.clone().into_os_string();
         name.push(suffix);

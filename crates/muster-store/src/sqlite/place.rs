@@ -1,4 +1,4 @@
-//! The storage directory: made private, and refused where SQLite's locks do not hold.
+//! The storage directory: made private, and rejected where SQLite's locks do not hold.
 
 use std::{
     fs::{self, OpenOptions},
@@ -32,11 +32,10 @@ const NETWORK_FILE_SYSTEMS: &[&str] = &[
     "smbfs",
 ];
 
-/// A disk with less room than this is called full: the memory that connections share is a file of
-/// half of it.
+/// A disk with less room than this counts as full: the shared-memory file takes half of it.
 const ROOM_BYTES_MIN: u64 = 64 * 1024;
 
-/// Makes sure that the directory exists and can carry a store.
+/// Makes sure that the directory exists and can hold a store.
 pub(super) fn prepare(directory: &Path) -> Result<(), StoreError> {
     let refuse = |cause: String| StoreError::Directory { path: directory.to_owned(), cause };
     let failed = |error: io::Error| StoreError::of_file(directory, &error);
@@ -82,7 +81,7 @@ pub(super) fn create_database(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether the file system of a file has no room left, as far as that can be found out.
+/// Whether the file system of a file is full, as far as that can be determined.
 pub(super) fn is_full(file: &Path) -> bool {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let room = rustix::fs::statvfs(directory.unwrap_or(Path::new(".")));

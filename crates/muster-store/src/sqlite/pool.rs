@@ -1,4 +1,4 @@
-//! Readers: a few connections that are opened when first needed and handed from caller to caller.
+//! Readers: a few connections that are opened when first needed and passed from caller to caller.
 
 use std::{
     ops::Deref,
@@ -42,7 +42,7 @@ impl Pool {
         Self { path, options, state: Mutex::default(), returned: Condvar::new() }
     }
 
-    /// Gives the pool a connection that was opened for something else.
+    /// Adds a connection that was opened for something else.
     pub(super) fn adopt(&self, link: Link) {
         let mut state = self.state();
         state.open += 1;
@@ -68,7 +68,7 @@ impl Pool {
         }
     }
 
-    /// A connection that leaves the files as they are.
+    /// A connection that leaves the files unchanged.
     pub(super) fn guest(&self) -> Result<Link, StoreError> {
         Link::open(&self.path, Role::Guest, &self.options)
     }

@@ -31,7 +31,7 @@ pub(super) struct WriterQueue {
     idle: Mutex<Option<Locks>>,
 }
 
-/// The two lock files, open; closing a file gives its lock up.
+/// The two open lock files; closing a file releases its lock.
 struct Locks {
     door: File,
     desk: File,

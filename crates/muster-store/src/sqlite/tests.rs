@@ -146,7 +146,7 @@ fn a_writer_waits_no_longer_than_its_bound() {
         "readers go on"
     );
     drop(held);
-    // The places in the queue that were given up are handed on, not kept.
+    // Abandoned places in the queue are passed on, not kept.
     append(&holder, 10).unwrap();
     append(&waiter, 10).unwrap();
     assert_eq!(head(&holder), LogPosition { global: 2, seq: 2 });
@@ -167,8 +167,8 @@ fn a_second_transaction_of_one_store_waits_for_the_first() {
     });
 }
 
-/// What the database file holds without its log. Copied by another process, because closing a file
-/// that the engine has open would give up the engine's locks on it.
+/// The content of the database file without its log. Copied by another process, because closing a
+/// file that SQLite has open would release SQLite's locks on it.
 fn without_log(directory: &Path) -> LogPosition {
     let home = tempfile::tempdir().unwrap();
     let mut copy = Command::new("cp");

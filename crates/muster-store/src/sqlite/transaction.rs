@@ -1,7 +1,7 @@
 //! A write transaction: positions are checked, then events and documents are written.
 //!
-//! After any error of the engine the connection is closed and another one opened: what a failed
-//! write or sync left in memory is not trusted, and a COMMIT is never tried twice.
+//! After any SQLite error the connection is closed and another one opened: what a failed write or
+//! sync left in memory is not trusted, and a COMMIT is never retried.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::{
 /// A write transaction.
 pub(super) struct SqliteTransaction<'a> {
     view: View<WriteTurn<'a>>,
-    /// The error after which the transaction no longer counts.
+    /// The error that broke the transaction.
     broken: Option<StoreError>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> SqliteTransaction<'a> {
             self.run("wrote a document", INSERT_DOCUMENT, parameters)?;
             return Ok(self.view.link().connection.last_insert_rowid());
         };
-        // Only what differs is set, so that no index is touched whose content stays the same.
+        // Only changed columns are set, so that no unaffected index is touched.
         let mut sql = "UPDATE document SET version = ?2, body = ?3".to_owned();
         let mut values: Vec<&dyn ToSql> = vec![&id, version, body];
         let columns: [(&str, bool, &dyn ToSql); 5] = [
@@ -131,7 +131,7 @@ impl<'a> SqliteTransaction<'a> {
         Ok(id)
     }
 
-    /// The row id and the columns that a document has now, if it is there.
+    /// The row id and the current columns of a document, if it exists.
     fn stored(&self, stream: i64, address: &Address) -> Result<Option<(i64, Index)>, StoreError> {
         let link = self.view.link();
         let read = || {

@@ -1,4 +1,4 @@
-//! Reading: the same statements for a snapshot and for a transaction that looks at its own work.
+//! Reading: the same statements for a snapshot and for a transaction that reads its own writes.
 
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
@@ -19,14 +19,14 @@ use crate::{
 pub(super) struct View<L> {
     link: L,
     global: u64,
-    /// The stream looked up last; a stream's id never changes.
+    /// The stream that was looked up last; a stream's id never changes.
     known: Option<(String, i64)>,
     /// Whether the stream whose head was read last has ended.
     ended: bool,
 }
 
 impl<L: Deref<Target = Link>> View<L> {
-    /// Starts reading; the connection's transaction sees this moment from now on.
+    /// Starts reading; the connection's transaction sees this snapshot from now on.
     pub(super) fn new(link: L) -> Result<Self, StoreError> {
         let global = newest(&link)?;
         Ok(Self { link, global, known: None, ended: false })
@@ -46,7 +46,7 @@ impl<L: Deref<Target = Link>> View<L> {
         self.ended
     }
 
-    /// Follows what the transaction itself has appended.
+    /// Accounts for what the transaction itself has appended.
     pub(super) fn advance(&mut self, global: u64) {
         self.global = global;
     }
@@ -66,8 +66,8 @@ impl<L: Deref<Target = Link>> View<L> {
         Ok(id)
     }
 
-    /// The statuses that a list is merged from: those it asks for, or those that there are. `None`
-    /// if there is nothing to list.
+    /// The statuses that a list is merged from: the requested ones, or the existing ones. `None` if
+    /// there is nothing to list.
     fn statuses<'q>(
         &self,
         stream: i64,

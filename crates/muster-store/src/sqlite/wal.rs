@@ -32,7 +32,7 @@ const STRANGERS_MAX: u32 = 64;
 /// Where a log was torn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tear {
-    /// The first frame that is not whole, counted from one; zero for the head of the log.
+    /// The first incomplete frame, counted from one; zero for the head of the log.
     pub(super) frame: u64,
     /// Whole commits after the one that it is in.
     pub(super) commits: u64,
@@ -56,7 +56,7 @@ pub(super) fn path(database: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// Reads all of a log, as far as there is one. What a writer does meanwhile may look like a tear.
+/// Reads a whole log, if there is one. A concurrent writer may look like a tear.
 pub(super) fn tear(log: &Path) -> io::Result<Option<Tear>> {
     let Some(file) = existing(log)? else { return Ok(None) };
     let mut file = BufReader::new(file);
@@ -127,15 +127,15 @@ impl Head {
     }
 }
 
-/// How far the log has been read, and what was found.
+/// How far the log has been read, and the findings.
 struct Walk {
     frames: u64,
     /// Checksum stored in the newest frame.
     checksum: Checksum,
-    /// The salts of the turn; of the first frame where the head is not to be believed.
+    /// The salts of the turn; those of the first frame if the head is damaged.
     salts: Option<[u8; 8]>,
     tear: Option<Tear>,
-    /// Whether all frames since the newest end of a commit were whole.
+    /// Whether all frames since the last commit were intact.
     commit_is_whole: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The writing side: one connection per process, one turn at a time, and the care of the log.
+//! The writing side: one connection per process, one turn at a time, and the maintenance of the
+//! log.
 
 use std::{
     fs::{self, OpenOptions},
@@ -21,19 +22,18 @@ use super::{
 };
 use crate::{SqliteOptions, StoreAccess, StoreError};
 
-/// A write-ahead log of this many pages (32 MiB) is folded back after a commit.
+/// A write-ahead log of this many pages (32 MiB) is checkpointed after a commit.
 const CHECKPOINT_PAGES: u32 = 8_000;
-/// How much further the log must grow before folding is tried again, when readers kept it from a
-/// reset.
+/// How much further the log must grow before the next attempt, when readers prevented a reset.
 const CHECKPOINT_AGAIN_PAGES: u32 = 2_000;
 /// Beyond this many pages (128 MiB) the writer waits for readers, so that the log can start over.
 const RESTART_PAGES: u32 = 32_000;
 /// How long the writer waits for them.
 const RESTART_WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// A log that has grown beyond this, because readers kept it from a reset, is cut at rest.
+/// A log that has grown beyond this, because readers prevented a reset, is truncated at rest.
 const LOG_KEPT_BYTES_MAX: u64 = 40 * 1024 * 1024;
-/// Room that the log is given at rest: about a hundred writes.
+/// Space that the log is given at rest: about a hundred writes.
 const LOG_ROOM_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The writing side of one store.
@@ -44,7 +44,7 @@ pub(super) struct SqliteWriter {
     queue: WriterQueue,
     slot: Mutex<Slot>,
     freed: Condvar,
-    /// Whether the store is known to carry the mark of use.
+    /// Whether the store is known to be marked as used.
     marked: AtomicBool,
     checkpoint_failures: AtomicU64,
 }
@@ -57,7 +57,7 @@ struct Slot {
     /// The log that the connection writes.
     log: Option<FileIdentity>,
     next_checkpoint: u32,
-    /// Whether the log may hold remains of a transaction that failed.
+    /// Whether the log may contain remains of a failed transaction.
     suspect: bool,
 }
 
@@ -101,7 +101,7 @@ impl SqliteWriter {
         Ok(turn)
     }
 
-    /// The turn, if it can be had without waiting.
+    /// The turn, if it is available without waiting.
     pub(super) fn idle_turn(&self) -> Result<Option<WriteTurn<'_>>, StoreError> {
         self.refuse_looking()?;
         let mut slot = self.slot();
@@ -137,19 +137,19 @@ impl SqliteWriter {
         }
     }
 
-    /// Whether the files are the platform's own, which can be looked at without the engine.
+    /// Whether the files are the platform's own, which can be read without SQLite.
     pub(super) fn is_on_disk(&self) -> bool {
         self.options.vfs.is_none()
     }
 
-    /// Takes the file that is there now for the store's.
+    /// Records the current file as the store's.
     pub(super) fn remember_file(&self) {
         if self.is_on_disk() {
             self.file.remember();
         }
     }
 
-    /// Refuses when that file was removed or replaced.
+    /// Fails when that file was removed or replaced.
     pub(super) fn confirm_file(&self) -> Result<(), StoreError> {
         self.file.confirm()
     }
@@ -208,7 +208,7 @@ impl WriteTurn<'_> {
         Ok(())
     }
 
-    /// Leaves the mark of use, if this process has not done so.
+    /// Marks the store as used, if this process has not done so.
     pub(super) fn mark_used(&self) -> Result<(), StoreError> {
         if !self.writer.marked.load(Ordering::Relaxed) {
             self.place.as_ref().map_or(Ok(()), WriteTicket::mark_used)?;
@@ -223,7 +223,7 @@ impl WriteTurn<'_> {
         ran.map(drop).map_err(|error| self.failed(action, &error))
     }
 
-    /// Folds the log back once it has grown; a failure does not touch what was committed.
+    /// Checkpoints the log once it has grown; a failure does not affect committed data.
     pub(super) fn checkpoint_if_grown(&mut self) {
         let pages = self.wal_pages();
         let mut slot = self.writer.slot();
@@ -248,7 +248,7 @@ impl WriteTurn<'_> {
         }
     }
 
-    /// Folds the log back and makes the file ready for what comes next.
+    /// Checkpoints the log and prepares the file for the next writes.
     pub(super) fn rest(&mut self) -> Result<(), StoreError> {
         self.link()?;
         let log = wal::path(&self.writer.path);
@@ -256,7 +256,7 @@ impl WriteTurn<'_> {
         let mode = if bytes > LOG_KEPT_BYTES_MAX { "TRUNCATE" } else { "RESTART" };
         self.checkpoint(mode, Duration::ZERO).inspect_err(|_| self.discard())?;
         if self.writer.is_on_disk() {
-            // Only a matter of speed: without room the log grows as it is written.
+            // Only a matter of speed: without space the log grows as it is written.
             if let Err(error) = make_room(&log) {
                 tracing::debug!(%error, "could not extend the write-ahead log");
             }
@@ -278,8 +278,8 @@ impl WriteTurn<'_> {
         }
     }
 
-    /// Folds back what can be read of the log and empties its file, so that what is left in it is
-    /// not met again.
+    /// Checkpoints what is readable of the log and empties its file, so that its remains are never
+    /// read again.
     pub(super) fn restart_log(&self) -> Result<(), StoreError> {
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         match self.connection.query_row(sql, [], |row| row.get(0)) {
@@ -312,7 +312,7 @@ impl Deref for WriteTurn<'_> {
 impl Drop for WriteTurn<'_> {
     fn drop(&mut self) {
         let link = self.link.take();
-        // A transaction that was not committed is undone before anybody else's begins.
+        // An uncommitted transaction is rolled back before the next one begins.
         let undo = |link: &Link| link.connection.prepare_cached("ROLLBACK")?.execute([]);
         let link = link.filter(|link| link.connection.is_autocommit() || undo(link).is_ok());
         self.place = None;

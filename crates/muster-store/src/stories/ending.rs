@@ -1,4 +1,4 @@
-//! What is left of a stream that has ended, and that nothing else notices.
+//! What is left of a stream that has ended, and that nothing else is affected.
 
 use muster_core::{EventOrder, EventQuery, Index, ListQuery, LogPosition, Mark};
 

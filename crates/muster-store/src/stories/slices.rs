@@ -5,7 +5,7 @@ use muster_core::{EventOrder, EventQuery};
 use super::{STREAM, event, write};
 use crate::{EventRow, ShownRow, Store};
 
-/// The event that was written without what is shown of it.
+/// The event without a shown form.
 const SILENT: u64 = 38;
 
 /// Events of two streams whose subjects alternate; every fifth has none.

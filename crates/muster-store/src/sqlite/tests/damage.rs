@@ -1,5 +1,4 @@
-//! Files that were cut, overwritten or emptied: reported, never repaired by surprise, never a
-//! panic.
+//! Files that were cut, overwritten or emptied: reported, never repaired silently, never a panic.
 
 use std::{
     fs::{self, OpenOptions},

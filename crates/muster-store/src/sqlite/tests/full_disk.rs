@@ -1,4 +1,4 @@
-//! A disk that is really full: a small file system in memory, where the test may mount one.
+//! A disk that is really full: a small file system in memory, if the test may mount one.
 
 use std::{fs, io::Write as _, path::Path, process::Command};
 
@@ -23,7 +23,7 @@ impl SmallDisk {
         Ok(Self { home })
     }
 
-    /// From now on nothing can be written.
+    /// Makes all writes fail from now on.
     fn freeze(&self) {
         mount("remount,ro", self.home.path()).unwrap();
     }

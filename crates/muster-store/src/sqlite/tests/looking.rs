@@ -1,4 +1,4 @@
-//! A store that is only looked at: nothing is created, migrated or written.
+//! A store that is only read: nothing is created, migrated or written.
 
 use std::{fs, path::Path};
 

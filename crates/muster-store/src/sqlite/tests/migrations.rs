@@ -1,4 +1,4 @@
-//! Files of every layout that was ever released open with today's code and keep their content.
+//! Files of every released layout open with the current code and keep their content.
 
 use std::{borrow::Cow, fs, path::Path};
 

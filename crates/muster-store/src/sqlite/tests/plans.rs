@@ -13,19 +13,19 @@ use super::{
 };
 use crate::{Append, DocumentChange, DocumentRow, EventRow, Store as _};
 
-/// Statuses of the documents that make a store large; the queries ask for the others.
+/// Status of the documents that make a store large; the queries ask for the others.
 const CROWD: &str = "DONE";
 
 const ORDERS: [ListOrder; 4] =
     [ListOrder::Ascending, ListOrder::Descending, ListOrder::Rank, ListOrder::RankDescending];
 
-/// Whether the answer has to be sorted: what is marked has no index by rank.
+/// Whether the result has to be sorted: marked documents have no index by rank.
 fn sorts(query: &ListQuery) -> bool {
     let ranked = matches!(query.order, ListOrder::Rank | ListOrder::RankDescending);
     query.mark.is_some() && ranked
 }
 
-/// Whether even a list of briefs looks at documents: it asks for what their index does not have.
+/// Whether even a list of briefs reads documents: it filters by what their index does not have.
 fn looks_inside(query: &ListQuery) -> bool {
     let ranked = matches!(query.order, ListOrder::Rank | ListOrder::RankDescending);
     let narrowed = !query.statuses.is_empty() || query.parent.is_none();
@@ -109,7 +109,7 @@ fn no_query_scans_a_table_and_only_marked_by_rank_sorts() {
     }
 }
 
-/// Steps of the engine's machine that an answer took: a cost that does not depend on the computer.
+/// Virtual machine steps of a query: a cost that does not depend on the computer.
 fn steps(link: &Link, question: &listing::ListStatement<'_>) -> i32 {
     let mut statement = link.connection.prepare(&question.sql).unwrap();
     let mut rows = statement.query(params_from_iter(&question.parameters)).unwrap();
@@ -118,7 +118,7 @@ fn steps(link: &Link, question: &listing::ListStatement<'_>) -> i32 {
     statement.get_status(StatementStatus::VmStep)
 }
 
-/// Adds documents and events of which the queries above want every hundredth.
+/// Adds documents and events of which the queries above match every hundredth.
 fn grow(store: &SqliteStore, count: u64) {
     let mut transaction = store.begin().unwrap();
     let head = transaction.head(STREAM).unwrap();
@@ -166,7 +166,7 @@ fn the_cost_of_an_answer_does_not_grow_with_the_store() {
     let link = store.pool.open().unwrap();
     let costs = || -> Vec<(String, i32)> {
         let lists = list_queries().into_iter().filter(|query| {
-            // Sorting what is marked by rank costs as much as there is marked.
+            // Sorting marked documents by rank costs as much as there are marked ones.
             !sorts(query)
         });
         let lists = lists.map(|query| {

@@ -90,7 +90,7 @@ impl Worker {
         self.child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     }
 
-    /// Its next report; a line that a kill cut short is none.
+    /// Its next report; a line that a kill cut short does not count.
     fn report(&mut self) -> Option<Written> {
         let line =
             self.lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("wrote "))?;

@@ -21,7 +21,7 @@ const HEAD_BYTES: usize = 32;
 const FRAME_BYTES: usize = 24 + 4096;
 const WRITES: u64 = 20;
 
-/// A store that was killed with its writes in the log; the log has nothing but them.
+/// A store that was killed with its writes in the log; the log has nothing else.
 struct Killed {
     home: tempfile::TempDir,
 }
@@ -59,7 +59,7 @@ impl Killed {
         fs::write(self.log(), bytes).unwrap();
     }
 
-    /// Where the frame begins that is this many bytes of frames into the log.
+    /// The offset of a frame in the log.
     fn frame(number: usize) -> usize {
         HEAD_BYTES + (number - 1) * FRAME_BYTES
     }
@@ -80,12 +80,12 @@ impl Killed {
     }
 }
 
-/// Looks at a store and changes nothing.
+/// Opens a store read-only.
 fn look(directory: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(directory, SqliteOptions { access: StoreAccess::Look, ..Default::default() })
 }
 
-/// Every file with its content, but for the engine's shared memory.
+/// Every file with its content, except SQLite's shared memory.
 fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| !path.to_string_lossy().ends_with("-shm"));
