@@ -14,7 +14,7 @@ use std::{
 use muster_core::{Address, Aggregate};
 use muster_store::DocumentRow;
 
-/// Documents kept, measured by the length of their text.
+/// Limit of cached documents, measured by the length of their text.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 /// The documents of one process, whatever their type.
@@ -51,7 +51,7 @@ impl Cache {
         entry.document.downcast().ok()
     }
 
-    /// Keeps what a committed row was decoded to.
+    /// Caches the decoded document of a committed row.
     pub(crate) fn keep<A: Aggregate>(
         &self,
         stream: &str,

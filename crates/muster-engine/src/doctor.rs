@@ -1,5 +1,4 @@
-//! Replays the log and compares what it adds up to with the documents in the store. Changes
-//! nothing.
+//! Replays the log and compares the result with the documents in the store. Changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,6 @@ use crate::load;
 
 const PAGE_EVENTS: u32 = 2_000;
 
-/// What was examined and what was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DoctorReport {
     /// Streams examined.
@@ -92,7 +90,7 @@ fn compare_event<A: Aggregate>(
     }
 }
 
-/// What a stream's events add up to, and where they are in the log.
+/// The result of replaying a stream, and the positions of its events.
 struct Past<A: Aggregate> {
     replay: Replay<A>,
     positions: Vec<u64>,
@@ -141,7 +139,7 @@ impl<A: Aggregate> Past<A> {
     }
 }
 
-/// A brief that is not kept is worked out when it is needed; one that is kept must be right.
+/// A missing brief is computed when it is needed; a stored one must be right.
 fn compare_briefs<A: Aggregate>(
     stream: &str,
     replay: &Replay<A>,

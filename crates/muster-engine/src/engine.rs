@@ -32,12 +32,12 @@ use crate::{
 /// How long a caller waits for its turn to write (TASKS-TX-2).
 const WRITE_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// Why a piece of work had no result.
+/// Why work had no result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExecuteError<R> {
     /// A rule rejected the command; nothing was written.
     Rejected(Box<R>),
-    /// The store failed; nothing of this call counts.
+    /// The store failed; nothing of this call was stored.
     Store(StoreFailure),
 }
 
@@ -72,8 +72,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over a store. A process that stays keeps house: it lets the store tidy up in quiet
-    /// moments.
+    /// An engine over a store. A long-running process does the housekeeping: it lets the store
+    /// clean up in idle moments.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, housekeeping: bool) -> Self {
         let hub = Arc::new(Hub::new(Arc::clone(&store)));
         let after_commit = Arc::clone(&hub);
@@ -137,7 +137,7 @@ impl Engine {
         self.writer.is_free() && self.store.is_free()
     }
 
-    /// Runs a pure view over one consistent moment of a stream.
+    /// Runs a pure view over one consistent snapshot of a stream.
     pub fn read<A: Aggregate, T>(
         &self,
         stream: &str,
@@ -162,7 +162,7 @@ impl Engine {
         answer.map(|value| (value, head)).map_err(ExecuteError::Rejected)
     }
 
-    /// Runs a pure view over the whole tree of a session and its documents, both of one moment.
+    /// Runs a pure view over the whole tree of a session and its documents, both from one snapshot.
     pub fn read_tree<T>(
         &self,
         session: &SessionId,
@@ -176,8 +176,8 @@ impl Engine {
         outcome.map_err(ExecuteError::Rejected)
     }
 
-    /// Runs a read whose answer may be megabytes. Such reads take turns on one thread, so that the
-    /// memory for them is needed once.
+    /// Runs a read whose result may be megabytes. Such reads take turns on one thread, so that
+    /// their memory is needed once.
     pub async fn read_large<T: Send + 'static>(
         &self,
         read: impl FnOnce() -> T + Send + 'static,
@@ -248,8 +248,8 @@ impl Engine {
         self.feeds.follow((&self.store, &self.hub), (stream, after), encode)
     }
 
-    /// Follows every stream whose name begins so, from now on. Order holds inside each stream;
-    /// numbers count what this feed has seen. Needs an asynchronous runtime.
+    /// Follows every stream with this prefix, from now on. Order holds inside each stream; numbers
+    /// count what this feed has seen. Needs an asynchronous runtime.
     pub fn follow_all(&self, prefix: &'static str, encode: Encode) -> Result<Follower, StoreError> {
         self.feeds.follow_family((&self.store, &self.hub), prefix, encode)
     }
@@ -257,13 +257,14 @@ impl Engine {
 
 #[cfg(test)]
 impl Engine {
-    /// Changed nodes that wait for the next reader of a session's tree; none if it is not kept.
+    /// Changed nodes that wait for the next reader of a session's tree; none if it is not in
+    /// memory.
     pub(crate) fn nodes_waiting(&self, session: &SessionId) -> Option<usize> {
         self.kept.trees.waiting(&session.stream())
     }
 }
 
-/// Waits for an answer; the error is that there was none.
+/// Waits for a reply; the error is a timeout.
 fn await_answer<T>(answer: &Receiver<T>, claim: &JobClaim) -> Result<T, StoreError> {
     let started = Instant::now();
     let waited = || StoreError::Busy {

@@ -33,15 +33,15 @@ use self::{
 };
 use crate::subscribe::Hub;
 
-/// A busy stream is looked at this often at most, so that events that come close together travel
+/// Minimum time between two reads of a busy stream, so that events that come close together travel
 /// together.
 const PACE: Duration = Duration::from_millis(1);
-/// The more follow, the more is worth sending together: waking everybody once costs about half of
-/// this for each.
+/// Added per follower: waking a follower costs about half of this, so more followers make larger
+/// batches worthwhile.
 const PACE_PER_FOLLOWER: Duration = Duration::from_micros(20);
 /// The same under load, so that writers get most of the time.
 const PACE_PER_FOLLOWER_BUSY: Duration = Duration::from_micros(100);
-/// More events in a second than this are much. Low, because a machine that cannot keep up has few
+/// A stream with more events per second is busy. Low, because a machine that cannot keep up has few
 /// of them, and must not be woken more often for it.
 const BUSY_EVENTS_PER_SECOND: u128 = 100;
 /// Upper limit of the pause before new events are read.
@@ -51,10 +51,9 @@ const PACE_CALLS_MAX: u64 = 128;
 /// How long a feed without followers may take to notice and stop.
 const ATTENTION: Duration = Duration::from_secs(1);
 
-/// How an event is written for followers.
+/// Encodes an event for followers.
 pub type Encode = fn(stream: &str, event: &EventRow) -> Encoded;
 
-/// What becomes of an event on its way to followers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encoded {
     /// It is sent as these bytes.
@@ -103,14 +102,14 @@ impl Feeds {
         Ok(Follower::new(feed, after))
     }
 
-    /// Follows every stream whose name begins so, from now on; needs an asynchronous runtime.
+    /// Follows every stream with this prefix, from now on; needs an asynchronous runtime.
     pub(crate) fn follow_family(
         &self,
         (store, hub): (&Arc<dyn Store>, &Arc<Hub>),
         prefix: &'static str,
         encode: Encode,
     ) -> Result<Follower, StoreError> {
-        // No stream has such a name.
+        // No stream has this name.
         let name = format!("{prefix}*");
         let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         feeds.retain(|_, feed| feed.strong_count() > 0);
@@ -130,7 +129,7 @@ impl Feeds {
 /// What a feed reads.
 enum Source {
     Stream(String),
-    /// Every stream whose name begins so. Its events are numbered as they come.
+    /// Every stream with this prefix. Its events are numbered in order of arrival.
     Family {
         prefix: &'static str,
         /// How far each stream was read.
@@ -147,7 +146,7 @@ impl Source {
     }
 }
 
-/// What all followers of one stream share.
+/// The shared state of all followers of one stream.
 struct Feed {
     store: Arc<dyn Store>,
     source: Source,
@@ -267,7 +266,7 @@ impl Follower {
         Self { feed, news, after, live: false }
     }
 
-    /// One that begins with what comes next.
+    /// A follower that begins with the next event.
     fn newest(feed: Arc<Feed>) -> Self {
         let after = feed.ring().last();
         let mut follower = Self::new(feed, after);
@@ -280,7 +279,7 @@ impl Follower {
         self.after
     }
 
-    /// Waits for what comes next. Dropping the future loses nothing.
+    /// Waits for the next news. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Result<News, StoreError> {
         loop {
             self.news.mark_unchanged();

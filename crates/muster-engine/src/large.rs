@@ -22,7 +22,7 @@ type Work = Box<dyn FnOnce() + Send>;
 pub(crate) struct LargeReads(OnceLock<Option<Sender<Work>>>);
 
 impl LargeReads {
-    /// Runs a read when those before it are done. A panic in it fails this read only.
+    /// Runs a read after the queued ones. A panic in it fails this read only.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         read: impl FnOnce() -> T + Send + 'static,

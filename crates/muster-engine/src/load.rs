@@ -1,4 +1,4 @@
-//! Between rows and documents: loads what pure work asks for, and turns its draft into rows.
+//! Between rows and documents: loads what pure work needs, and turns its draft into rows.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,14 +15,14 @@ use crate::cache::Cache;
 /// Rows per page while a list is surveyed.
 const SURVEY_ROWS: u32 = 500;
 
-/// Where documents come from: one moment of a stream, and what is already decoded of it.
+/// Source of documents: one snapshot of a stream, and the cache.
 pub(crate) struct DocumentSource<'a> {
     pub(crate) stream: &'a str,
     /// The moment.
     pub(crate) snapshot: &'a mut dyn StoreSnapshot,
     /// Documents decoded before.
     pub(crate) cache: &'a Cache,
-    /// Whether the moment shows committed documents only, so that they may be kept.
+    /// Whether the snapshot shows committed documents only, so that they may be cached.
     pub(crate) committed: bool,
 }
 
@@ -94,7 +94,7 @@ fn supply<A: Aggregate>(
 }
 
 impl DocumentSource<'_> {
-    /// The document at this version: as decoded before, or from the store.
+    /// The document at this version: from the cache, or from the store.
     fn document<A: Aggregate>(
         &mut self,
         address: &Address,
@@ -165,8 +165,8 @@ fn supply_rows<A: Aggregate>(
     Ok(keys)
 }
 
-/// The briefs of a list: as they were kept, or from the documents where some are not kept or were
-/// written otherwise by another version.
+/// The briefs of a list: as stored, or from the documents where some are missing or were written by
+/// another version.
 fn briefs<A: Aggregate>(
     source: &mut DocumentSource<'_>,
     query: &ListQuery,
@@ -185,7 +185,7 @@ fn briefs<A: Aggregate>(
     Ok(briefs)
 }
 
-/// A slice of the log as lists show it: as it was kept, or from the events.
+/// A slice of the log as lists show it: as stored, or from the events.
 fn shown<A: Aggregate>(
     source: &mut DocumentSource<'_>,
     query: &EventQuery,
@@ -218,7 +218,7 @@ pub(crate) fn catalogue<A: Aggregate>(
         .collect()
 }
 
-/// Walks a whole list in pages, counts what passes the filter and keeps one page of it.
+/// Walks a whole list in pages, counts the matching documents and keeps one page of them.
 fn conduct<A: Aggregate>(
     stream: &str,
     documents: &mut Documents<A>,
@@ -268,7 +268,7 @@ fn damaged(stream: &str, address: &Address, finding: String) -> StoreError {
     StoreError::Damaged { place: format!("{stream} {} {}", address.kind, address.name), finding }
 }
 
-/// The event that a row holds.
+/// Decodes the event of a row.
 pub(crate) fn recorded<A: Aggregate>(
     stream: &str,
     row: &EventRow,
@@ -282,7 +282,7 @@ pub(crate) fn recorded<A: Aggregate>(
     }
 }
 
-/// The rows that a draft's events become.
+/// Encodes a draft's events as rows.
 pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<EventRow> {
     let row = |recorded: &Recorded<A::Event>| EventRow {
         global: recorded.global,
@@ -296,7 +296,7 @@ pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<Eve
     events.iter().map(row).collect()
 }
 
-/// The rows that a draft's document changes become, as of a log position.
+/// Encodes a draft's document changes as rows, as of a log position.
 pub(crate) fn document_changes<A: Aggregate>(
     documents: &Documents<A>,
     version: u64,
@@ -308,7 +308,7 @@ pub(crate) fn document_changes<A: Aggregate>(
     documents.changes().map(change).collect()
 }
 
-/// Keeps the documents that a committed draft has changed.
+/// Caches the documents that a committed draft has changed.
 pub(crate) fn keep_changes<A: Aggregate>(
     stream: &str,
     documents: &Documents<A>,
@@ -331,12 +331,12 @@ pub(crate) fn put<A: Aggregate>(
     DocumentChange::Put(document_row::<A>(key, document, version), brief::<A>(document))
 }
 
-/// The text that a document's brief is kept as, if it has one.
+/// The stored text of a document's brief, if it has one.
 pub(crate) fn brief<A: Aggregate>(document: &A::Document) -> Option<String> {
     A::brief(document).map(|brief| brief.write())
 }
 
-/// The row that a document is kept as.
+/// The row of a document.
 pub(crate) fn document_row<A: Aggregate>(
     key: &A::Key,
     document: &A::Document,

@@ -19,7 +19,7 @@ use crate::{
     writer::{JobClaim, WriterJob},
 };
 
-/// The streams that one piece of work writes to, bound into one transaction.
+/// The streams that one job writes to, in one transaction.
 pub struct MultiStreamTransaction<'a> {
     transaction: &'a mut dyn Transaction,
     kept: Arc<EngineCaches>,
@@ -81,7 +81,7 @@ impl<A: Aggregate> AnyShare for StreamWrite<A> {
     }
 }
 
-/// What a transaction over several streams comes to: a value, or the caller's own refusal.
+/// The result of a transaction over several streams: a value, or the caller's own rejection.
 pub(crate) type TransactionResult<T, E> = Result<Result<T, E>, StoreError>;
 
 /// One call of [`crate::Engine::transact`] on its way through the writer.

@@ -1,4 +1,4 @@
-//! One stream's share of a transaction: drafted, appended, and kept once it is committed.
+//! One stream's part of a transaction: drafted, appended, and cached once it is committed.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     trees::{self, Trees},
 };
 
-/// What an engine keeps in memory of what is in its store.
+/// What an engine keeps in memory of its store.
 #[derive(Default)]
 pub(crate) struct EngineCaches {
     /// Decoded documents.
@@ -25,7 +25,7 @@ pub(crate) struct EngineCaches {
 /// The result of a draft, or the rejection of a rule.
 pub(crate) type Ruled<A, T> = Result<T, Box<<A as Aggregate>::Rejection>>;
 
-/// What a piece of work would do to one stream.
+/// The changes of one stream.
 pub(crate) struct StreamWrite<A: Aggregate> {
     stream: String,
     kept: Arc<EngineCaches>,
@@ -90,7 +90,7 @@ impl<A: Aggregate> StreamWrite<A> {
         transaction.end(&Append { stream, events: last, documents })
     }
 
-    /// Keeps the changed documents decoded; only to be called after the commit.
+    /// Caches the changed documents; must only be called after the commit.
     pub(crate) fn keep(&self) {
         let EngineCaches { cache, trees, notifier } = &*self.kept;
         load::keep_changes(&self.stream, &self.documents, &self.changes, cache);

@@ -11,7 +11,7 @@ use std::{
 use muster_store::{EventRow, Store, StoreError};
 use tokio::sync::watch;
 
-/// How often other processes' commits are looked for while anybody listens.
+/// How often other processes' commits are polled while there is a subscriber.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
 const PAGE_EVENTS: u32 = 512;
 /// A subscriber that lags by more than this has to resynchronize.
@@ -102,7 +102,7 @@ impl Subscription {
         Self { store, hints: hub.listen(), stream, after }
     }
 
-    /// The sequence number of the last event handed over.
+    /// The sequence number of the last delivered event.
     pub fn position(&self) -> u64 {
         self.after
     }

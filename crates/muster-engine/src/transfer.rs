@@ -17,7 +17,6 @@ use crate::{
 
 const PAGE_EVENTS: u32 = 2_000;
 
-/// Why a stream was not moved.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// The store failed.
@@ -26,7 +25,7 @@ pub enum TransferError {
     /// The lines could not be written.
     #[error(transparent)]
     Output(#[from] io::Error),
-    /// There is something in the stream already.
+    /// The stream is not empty.
     #[error("{stream} holds {events} events already: only an empty one can be imported into")]
     NotEmpty {
         stream: String,
@@ -36,7 +35,7 @@ pub enum TransferError {
     /// The stream was deleted, and its events with it.
     #[error("{stream} has ended: nothing is left of it to export")]
     Ended { stream: String },
-    /// A line does not belong there.
+    /// A line is not valid here.
     #[error("line {line}: {finding}")]
     Line {
         /// Its number, from 1.
@@ -99,7 +98,7 @@ pub fn export<A: Aggregate>(
     }
 }
 
-/// The number in the stream of the event at a position; zero names none.
+/// The number in the stream of the event at a position; zero means none.
 fn number_of(positions: &[u64], position: u64) -> Option<u64> {
     if position == 0 {
         return Some(0);
@@ -107,7 +106,7 @@ fn number_of(positions: &[u64], position: u64) -> Option<u64> {
     positions.binary_search(&position).ok().map(|at| at as u64 + 1)
 }
 
-/// Events on their way into a store.
+/// Events to be imported.
 pub(crate) struct Load<A: Aggregate> {
     entries: Vec<Entry<A::Event>>,
     /// How many of them the stream has already.
@@ -143,7 +142,7 @@ impl<A: Aggregate> Load<A> {
         Self { after, ..self }
     }
 
-    /// The events at the positions that they have, or that follow a log's head.
+    /// The events at their existing positions, or at those that follow the log's head.
     fn placed(&self, head: LogPosition, known: &[u64]) -> Vec<Recorded<A::Event>> {
         let place = |number: u64| match usize::try_from(number).unwrap_or(usize::MAX) {
             0 => 0,

@@ -29,10 +29,10 @@ use crate::{
 
 /// Nodes kept over all trees; about half a kilobyte each.
 const NODES_KEPT_MAX: usize = 200_000;
-/// Changed nodes that may wait for the next reader of a tree, if it has as many itself: building it
-/// again then costs about as much.
+/// Changed nodes that may wait for the next reader of a tree of the same size: building it again
+/// then costs about as much.
 const NODES_WAITING_MAX: usize = 10_000;
-/// As many may wait for a tree that is smaller.
+/// At least this many may wait for a smaller tree.
 const NODES_WAITING_MIN: usize = 100;
 
 /// The trees of one engine.
@@ -98,7 +98,7 @@ impl Trees {
         waiting.push(Growth { after, seq, nodes });
     }
 
-    /// Runs a view over the tree and the documents of one moment.
+    /// Runs a view over the tree and the documents of one snapshot.
     pub(crate) fn read<T>(
         &self,
         store: &dyn Store,
@@ -151,7 +151,7 @@ impl Trees {
         lock(&self.0).trees.remove(stream);
     }
 
-    /// Drops the trees that were not read for longest, until the rest is small enough.
+    /// Drops the least recently read trees, until the rest is small enough.
     fn make_room(&self) {
         let mut shelf = lock(&self.0);
         loop {
@@ -175,7 +175,7 @@ impl Trees {
 }
 
 impl Kept {
-    /// The tree at a later moment, if everything that happened in between is known.
+    /// The tree at a later position, if all changes in between are known.
     fn advance(&self, mut grown: Grown, head: u64) -> Option<Grown> {
         let mut waiting = lock(&self.waiting);
         // Changes newer than the reader's snapshot keep waiting.
@@ -213,7 +213,7 @@ fn build(snapshot: &mut dyn StoreSnapshot, stream: &str, seq: u64) -> Result<Gro
 
 #[cfg(test)]
 impl Trees {
-    /// Changed nodes that wait for the next reader of a tree; none if it is not kept.
+    /// Changed nodes that wait for the next reader of a tree; none if it is not in memory.
     pub(crate) fn waiting(&self, stream: &str) -> Option<usize> {
         let kept = lock(&self.0).trees.get(stream).cloned()?;
         let waiting = lock(&kept.waiting);
@@ -221,7 +221,7 @@ impl Trees {
     }
 }
 
-/// What is kept is moved in and out whole, so a panic elsewhere cannot leave it half changed.
+/// Values are moved in and out whole, so a panic elsewhere cannot leave them half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -127,8 +127,8 @@ struct JobQueue {
     waiting: VecDeque<Box<dyn WriterJob>>,
     /// Whether a writer is active.
     writing: bool,
-    /// How much was written, how much of it the thread saw when it last looked, and how much when
-    /// the store last tidied up.
+    /// How much was written in total, how much of it the thread has seen, and how much at the last
+    /// housekeeping.
     written: u64,
     seen: u64,
     rested: u64,
@@ -213,7 +213,7 @@ impl WriterShared {
     }
 }
 
-/// The right to write, until it is dropped: then others may, and the thread takes what is left.
+/// The right to write. When it is dropped others may write, and the thread takes what is left.
 struct WriterGuard<'a>(&'a WriterShared);
 
 impl WriterGuard<'_> {
@@ -276,7 +276,7 @@ impl Drop for WriterGuard<'_> {
     }
 }
 
-/// Runs one job; a defect in it fails its group and nothing else.
+/// Runs one job; a panic in it fails its group and nothing else.
 fn run_job(job: &mut dyn WriterJob, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
     let run = AssertUnwindSafe(|| job.run(transaction));
     std::panic::catch_unwind(run).unwrap_or_else(|_| {
@@ -294,7 +294,7 @@ const RUNNING: u8 = 1;
 const GIVEN_UP: u8 = 2;
 
 impl JobClaim {
-    /// The writer starts the work; false when the caller was faster to give up.
+    /// The writer starts the job; false when the caller has given up before.
     pub(crate) fn start(&self) -> bool {
         self.swap(RUNNING)
     }

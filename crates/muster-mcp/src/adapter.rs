@@ -1,7 +1,7 @@
 //! The one bridge between the SDK's server trait and a [`Backend`].
 //!
 //! It holds what every backend shares: negotiation, the toolset of a listing, the order of calls on
-//! a connection, unknown tools, malformed parameters. Of a connection it keeps only the resources
+//! a connection, unknown tools, malformed parameters. Per connection it keeps only the resources
 //! that its client follows.
 
 #![expect(deprecated, reason = "revisions before 2026-07-28 have log levels and subscriptions")]
@@ -31,10 +31,10 @@ use crate::{
     toolset_choice,
 };
 
-/// The revisions that are served.
+/// The supported revisions.
 ///
-/// 2025-03-26 is not among them: it obliges a server to take JSON-RPC batches, which the revisions
-/// before and after it do not have and which the SDK does not read.
+/// 2025-03-26 is not among them: it requires JSON-RPC batches, which the revisions before and after
+/// it do not have and which the SDK does not parse.
 const VERSIONS: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2024_11_05,
     ProtocolVersion::V_2025_06_18,
@@ -46,7 +46,7 @@ const VERSIONS: [ProtocolVersion; 4] = [
 const RETIRED_METHODS: [&str; 5] =
     ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// Methods that the SDK hands over as unknown when their parameters do not parse.
+/// Methods that the SDK reports as unknown when their parameters do not parse.
 const METHODS_WITH_PARAMETERS: [&str; 8] = [
     "tools/call",
     "tools/list",
@@ -102,7 +102,7 @@ impl ServerHandler for McpAdapter {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         if request.protocol_version == ProtocolVersion::V_2025_03_26 {
-            // Its clients know the revision before it, and may know none after it.
+            // Its clients know the revision before it, and possibly none after it.
             request.protocol_version = ProtocolVersion::V_2024_11_05;
         }
         let answer = self.negotiate_initialize(&request)?;
@@ -256,7 +256,7 @@ impl ServerHandler for McpAdapter {
     }
 }
 
-/// Never reaches the client: the SDK drops the answer of a cancelled request.
+/// Never reaches the client: the SDK drops the response to a cancelled request.
 fn cancelled() -> ErrorData {
     ErrorData::internal_error("the request was cancelled", None)
 }

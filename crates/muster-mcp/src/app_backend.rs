@@ -76,7 +76,7 @@ fn tool_result(envelope: &Envelope, on_a_line: bool) -> CallToolResult {
     result
 }
 
-/// The same envelope as text and as structure, and always a verdict (TASKS-MCP-5, RUNS-TOOL-2).
+/// The same envelope as text and as structure, and always an error flag (TASKS-MCP-5, RUNS-TOOL-2).
 pub(crate) fn enveloped(text: String, structure: Option<Value>, success: bool) -> CallToolResult {
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = structure;
@@ -84,7 +84,7 @@ pub(crate) fn enveloped(text: String, structure: Option<Value>, success: bool) -
     result
 }
 
-/// Calls an operation here and now; a defect in it costs this answer and nothing else.
+/// Calls an operation on this thread; a panic in it fails this call only.
 fn in_place(app: &App, request: CallToolRequestParams) -> Result<Envelope, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
     let call = AssertUnwindSafe(|| app.call(&request.name, arguments));

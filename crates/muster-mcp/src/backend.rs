@@ -23,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::lane::LaneTurn;
 
-/// A boxed answer: a result, or a JSON-RPC error for what is not a refusal (MCP-TOOL-4).
+/// A boxed result, or a JSON-RPC error for what is not a rejection (MCP-TOOL-4).
 pub type BackendFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
 
 /// A resource that is being followed; see [`Backend::follow`].
@@ -60,7 +60,7 @@ impl McpCall {
         &self.context
     }
 
-    /// Waits until the client cancels the request or goes away.
+    /// Waits until the client cancels the request or disconnects.
     pub async fn cancelled(&self) {
         self.context.ct.cancelled().await;
     }
@@ -130,7 +130,7 @@ pub trait Backend: Send + Sync + 'static {
         call: McpCall,
     ) -> BackendFuture<'_, GetPromptResponse>;
 
-    /// Which change notifications a `subscriptions/listen` may ask for; `None` refuses the method.
+    /// Which change notifications a `subscriptions/listen` may request; `None` rejects the method.
     fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let _unused = requested;
         None
@@ -145,8 +145,8 @@ pub trait Backend: Send + Sync + 'static {
         })
     }
 
-    /// Follows a resource. Once the outer answer is there, no change is missed; the inner one sends
-    /// the URI after each change, for as long as it is polled.
+    /// Follows a resource. Once the outer future has resolved, no change is missed; the inner one
+    /// sends the URI after each change, for as long as it is polled.
     fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> BackendFuture<'_, Following> {
         let _unused = changed;
         let facts = Some(json!({"uri": uri}));
@@ -154,7 +154,7 @@ pub trait Backend: Send + Sync + 'static {
         Box::pin(std::future::ready(Err(refusal)))
     }
 
-    /// Sets the log level of the connection (revisions before 2026-07-28); `None` refuses.
+    /// Sets the log level of the connection (revisions before 2026-07-28); `None` rejects it.
     fn set_log_level(&self, level: LoggingLevel) -> Option<()> {
         let _unused = level;
         None

@@ -8,7 +8,7 @@ use rmcp::model::{Implementation, ServerCapabilities, ServerConfig, Tool, ToolAn
 
 use crate::guidance;
 
-/// Tools are built on first use, so making one costs nothing.
+/// Tools are built on first use, so creating one is free.
 pub(crate) struct Catalogue {
     registry: Arc<Registry>,
     workspace: Option<String>,

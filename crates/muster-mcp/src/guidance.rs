@@ -1,8 +1,8 @@
 //! Server instructions: when to use what (MCP-TOOL-6).
 //!
 //! Only tools that exist are named: each piece of advice lists the tools that serve it, best first.
-//! No text of an agent or a repository is ever part of it (MCP-SEC-3); the workspace id is the
-//! caller's own.
+//! It never contains text of an agent or a repository (MCP-SEC-3); the workspace id is the caller's
+//! own.
 
 /// Longest instructions.
 #[cfg(test)]

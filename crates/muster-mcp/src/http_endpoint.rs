@@ -33,13 +33,13 @@ use crate::{
     toolset_choice::{self, RequestedToolset},
 };
 
-/// Longest refusal text of the SDK that is passed on.
+/// Longest error text of the SDK that is passed on.
 const REFUSAL_BYTES_MAX: usize = 4096;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// Where the endpoint may be reached from, and how much it takes.
+/// Where the endpoint may be reached from, and its limits.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// Accepted `Host` values: `name` or `name:port`.
@@ -134,7 +134,7 @@ impl HttpEndpoint {
         Ok(Request::from_parts(parts, Body::from(body)))
     }
 
-    /// The whole body. One that is too large is looked through for its id.
+    /// The whole body. One that is too large is scanned for its id.
     async fn read(&self, mut body: Body) -> Result<Bytes, Refusal> {
         let mut whole = Vec::new();
         let mut oversized: Option<RequestIdScanner> = None;
@@ -208,7 +208,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     content_type.is_some_and(|value| value.starts_with("application/json"))
 }
 
-/// A client that takes anything takes both; the SDK wants it spelt out.
+/// A client that accepts anything accepts both; the SDK requires both to be listed.
 fn accept_both(parts: &mut Parts) {
     let anything = match parts.headers.get(header::ACCEPT) {
         None => true,
@@ -219,7 +219,7 @@ fn accept_both(parts: &mut Parts) {
     }
 }
 
-/// Turns the SDK's plain-text refusals into JSON-RPC errors of the same status.
+/// Turns the SDK's plain-text errors into JSON-RPC errors of the same status.
 async fn tidy(response: Response<Body>) -> Response<Body> {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();

@@ -36,19 +36,19 @@ impl HttpSessions {
         Self { open: Arc::new(open), used: Mutex::default() }
     }
 
-    /// What the SDK keeps its sessions in.
+    /// The SDK's storage of its sessions.
     pub(crate) fn open(&self) -> Arc<LocalSessionManager> {
         Arc::clone(&self.open)
     }
 
-    /// Notes the session that an answer opened.
+    /// Records the session that a response opened.
     pub(crate) fn opened(&self, answer: &HeaderMap) {
         if let Some(id) = session_of(answer) {
             self.lock().insert(id.into(), Instant::now());
         }
     }
 
-    /// Notes that the session of a request is in use.
+    /// Records that the session of a request is in use.
     pub(crate) fn used(&self, request: &HeaderMap) {
         let mut used = self.lock();
         if let Some(time) = session_of(request).and_then(|id| used.get_mut(id)) {

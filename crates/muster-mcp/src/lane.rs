@@ -15,7 +15,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 const READS_AT_ONCE_MAX: u32 = 8;
 
-/// What a call needs of the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaneNeed {
     /// Runs concurrently with other readers.
@@ -37,7 +36,7 @@ enum State {
     Arrived(Option<OwnedSemaphorePermit>),
 }
 
-/// A place in the lane. Dropping it gives the place up.
+/// A place in the lane. Dropping it releases the place.
 #[derive(Clone)]
 pub(crate) struct LaneTurn(Arc<Mutex<State>>);
 

@@ -30,7 +30,7 @@ use crate::{
     request_id::{RequestIdScanner, RequestSender},
 };
 
-/// Longest line that is read; a longer one is refused and skipped.
+/// Longest accepted line; a longer one is rejected and skipped.
 pub(crate) const LINE_BYTES_MAX: usize = CALL_BYTES_MAX;
 
 /// Limit of unanswered requests of one connection; reading pauses above it.
@@ -67,8 +67,8 @@ pub(crate) struct LineTransport {
 }
 
 impl LineTransport {
-    /// Starts the writing task; needs a runtime. Once `stop` is true no line is taken any more, as
-    /// if the source had ended.
+    /// Starts the writing task; needs a runtime. Once `stop` is true no more lines are read, as if
+    /// the source had ended.
     pub(crate) fn new(
         backend: Arc<dyn Backend>,
         source: LineSource,
@@ -94,7 +94,7 @@ impl LineTransport {
         }
     }
 
-    /// Refuses a line that was too long to be read.
+    /// Rejects a line that was too long.
     fn refuse_long(&self, sender: RequestSender) {
         let id = match sender {
             RequestSender::Request(id) => message::request_id(&id),
@@ -105,7 +105,7 @@ impl LineTransport {
         self.refuse(id, ErrorData::invalid_request(reason, None));
     }
 
-    /// Gives a request its place among the others, in the order of the lines.
+    /// Gives a request its place in the lane, in the order of the lines.
     fn admit(&self, message: &mut ClientJsonRpcMessage, permit: OwnedSemaphorePermit) {
         let JsonRpcMessage::Request(request) = message else { return };
         let turn = if let ClientRequest::CallToolRequest(call) = &request.request {
@@ -194,9 +194,9 @@ struct Lines {
     buffer: Vec<u8>,
     /// Start of the current line in the buffer.
     start: usize,
-    /// Bytes of the current line that hold no line break.
+    /// Bytes of the current line that were searched for a line break.
     searched: usize,
-    /// What has been seen of a line that is too long and is not kept.
+    /// The scan of a line that is too long to keep.
     oversized: Option<RequestIdScanner>,
 }
 
@@ -237,7 +237,7 @@ impl Lines {
         }
     }
 
-    /// Moves the unfinished line to the front and gives memory of an outlier back.
+    /// Moves the unfinished line to the front and frees the memory of an outlier.
     fn compact(&mut self) {
         self.buffer.drain(..self.start);
         self.start = 0;

@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 
 use crate::toolset_choice::RequestedToolset;
 
-/// What a line turned out to be.
+/// The content of a line.
 #[derive(Debug)]
 pub(crate) enum Decoded {
     /// A message for the service loop.
     Message(Box<ClientJsonRpcMessage>),
-    /// An error to answer, with the request's id where it could be read.
+    /// An error to reply with, and the request's id if it could be read.
     Refused(Option<RequestId>, ErrorData),
     /// Blank, or a notification or response that cannot be parsed: never answered (TASKS-MCP-2).
     Ignored,
@@ -39,7 +39,7 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
     }
 }
 
-/// Text to a JSON object that claims to be JSON-RPC 2.0.
+/// Parses text as a JSON object that claims to be JSON-RPC 2.0.
 pub(crate) fn parse(text: &[u8]) -> Result<Map<String, Value>, ErrorData> {
     match serde_json::from_slice(text) {
         Ok(Value::Object(message)) => Ok(message),

@@ -44,7 +44,7 @@ pub struct RunTool {
     pub schema: JsonObject,
 }
 
-/// The way to the server that drives the run. Its calls block.
+/// Client of the server that drives the run. Its calls block.
 pub trait RunServerClient: Send + Sync + 'static {
     /// The tools of the run that the node may use now.
     fn tools(&self) -> Result<Vec<RunTool>, String>;
@@ -52,9 +52,9 @@ pub trait RunServerClient: Send + Sync + 'static {
     /// Calls a tool; answers with its envelope.
     fn call(&self, name: &str, arguments: JsonObject) -> Result<Value, String>;
 
-    /// Reads by a tool for the client of the agent. The agent made no call, so the log of the run
-    /// has none.
-    fn read(&self, name: &str, arguments: JsonObject) -> Result<Value, String>;
+    /// Reads with a tool on behalf of the agent's client. The agent made no call, so none is logged
+    /// in the run.
+    fn read(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
 }
 
 pub struct NodeBackend {

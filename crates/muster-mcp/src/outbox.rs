@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::splice;
 
-/// Bytes that may wait for a slow client before no further request is taken from it.
+/// Bytes that may be queued for a slow client before no further request is read from it.
 pub(crate) const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Capacity that a buffer keeps between bursts.
@@ -37,8 +37,8 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Appends one message as a line. An error repeats little of what the client sent, also one
-    /// that the SDK wrote.
+    /// Appends one message as a line. Errors, including the SDK's own, repeat little of what the
+    /// client sent.
     pub(crate) fn push(&self, mut message: ServerJsonRpcMessage) -> io::Result<()> {
         if let JsonRpcMessage::Error(refused) = &mut message {
             shorten_words(refused.error.message.to_mut());
@@ -59,7 +59,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Waits until the client has read enough; false when it can be written to no more.
+    /// Waits until the client has read enough; false when it cannot be written to any more.
     pub(crate) async fn has_room(&self) -> bool {
         loop {
             if self.broken.load(Ordering::Acquire) {

@@ -99,7 +99,7 @@ const WORKFLOWS: [Workflow; 5] = [
                command and output that shows it. Change nothing while you review.",
         tools: &[&["tasks_snapshot", "tasks_radar"], &["tasks_history", "tasks_delta"]],
     },
-    // TT-14: look first, what nothing means, a write is the whole list, hand the revision back.
+    // TT-14: read first, what an empty list means, a write is the whole list, return the revision.
     Workflow {
         name: "todo_list",
         title: "Keep the todo list",
@@ -169,7 +169,7 @@ impl Workflow {
             let tool = best(tools, known).unwrap_or("the matching tool");
             text = text.replace(&format!("{{{place}}}"), tool);
         }
-        // The caller's words come last, so that nothing in them is taken for a placeholder.
+        // The caller's text is inserted last, so that nothing in it is taken for a placeholder.
         text.replace("{workspace}", workspace).replace("{subject}", subject)
     }
 }

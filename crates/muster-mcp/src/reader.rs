@@ -18,8 +18,8 @@ use crate::{
 
 /// Calls reading operations.
 pub(crate) trait OperationReader: Sync {
-    /// Calls one and waits for its answer.
-    fn read<'a>(&'a self, name: &'a str, arguments: JsonObject) -> BackendFuture<'a, Envelope>;
+    /// Calls an operation and waits for its result.
+    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope>;
 }
 
 /// A page of the plans and tasks of a workspace, and the cursor of the next one.
@@ -78,7 +78,7 @@ pub(crate) async fn complete(
     }
 }
 
-/// The ids of a kind that begin as typed.
+/// The ids of a kind with the typed prefix.
 async fn ids(
     reader: &dyn OperationReader,
     workspace: &str,

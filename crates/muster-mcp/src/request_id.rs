@@ -5,16 +5,16 @@
 
 use serde_json::Value;
 
-/// Longest key or value of a message's own that is looked at, in bytes.
+/// Longest top-level key or value of a message that is kept, in bytes.
 const TOKEN_BYTES_MAX: usize = 1024;
 
-/// Looks through the bytes of one JSON-RPC message.
+/// Scans the bytes of one JSON-RPC message.
 #[derive(Debug, Default)]
 pub struct RequestIdScanner {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// The key or value of the message itself that is being read, as JSON text.
+    /// The top-level key or value that is being read, as JSON text.
     token: Vec<u8>,
     /// The key that the value being read belongs to.
     key: Option<Vec<u8>>,
@@ -80,7 +80,7 @@ impl RequestIdScanner {
         }
     }
 
-    /// Only what the message itself holds is of interest, not what is deeper inside.
+    /// Only top-level bytes of the message are kept.
     fn keep(&mut self, byte: u8) {
         if self.depth == 1 && self.token.len() <= TOKEN_BYTES_MAX {
             self.token.push(byte);

@@ -23,10 +23,10 @@ const TASK_TEMPLATE: &str = "muster://workspace/{workspace}/task/{id}";
 const CAPSULE_TEMPLATE: &str = "muster://workspace/{workspace}/task/{id}/capsule";
 const EVIDENCE_TEMPLATE: &str = "muster://workspace/{workspace}/task/{id}/evidence/{evidence}";
 
-/// Plans, and as many tasks, that a page of a listing or a completion has.
+/// Number of plans, and of tasks, on a page of a listing or a completion.
 const ROWS_MAX: u32 = 100;
 
-/// Events that one look for changes asks for; all of them mean one notice.
+/// Events per check for changes; all of them result in one notification.
 const EVENTS_MAX: u32 = 1000;
 
 /// What a resource shows.
@@ -55,11 +55,11 @@ impl ResourceKind {
     }
 }
 
-/// What of a plan or task a resource shows.
+/// Which part of a plan or task a resource shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Radar,
-    /// What one needs to take a task over.
+    /// What is needed to take a task over.
     Capsule,
     /// A record of a task's evidence, with its bodies.
     Evidence(String),
@@ -121,7 +121,7 @@ impl ResourceAddress {
         (tool, place.into_iter().chain([how]).collect())
     }
 
-    /// The answer to that call as the contents of the resource.
+    /// The result of that call as the contents of the resource.
     pub(crate) fn contents(&self, answer: &Envelope) -> Result<ReadResourceResult, ErrorData> {
         let uri = self.uri();
         match &answer.error {
@@ -212,7 +212,7 @@ pub(crate) enum ResourcePage {
 }
 
 impl ResourcePage {
-    /// The page that a client's cursor means; the first one without any.
+    /// The page of a client's cursor; the first one without.
     pub(crate) fn of(cursor: Option<&str>) -> Result<Self, ErrorData> {
         let Some(cursor) = cursor else { return Ok(Self::Plans(None)) };
         match cursor.split_once(':') {

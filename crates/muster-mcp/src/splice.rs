@@ -14,7 +14,7 @@ use serde_json::Value;
 /// Placeholder for a structure that equals the text, and for the text while the rest is written. No
 /// backend emits this string.
 const MARK: &str = "\u{0}as text";
-/// The mark in its two places on the wire.
+/// The placeholder in its two places on the wire.
 const TEXT_PLACE: &[u8] = b"\"text\":\"\\u0000as text\"";
 const STRUCTURE_PLACE: &[u8] = b"\"structuredContent\":\"\\u0000as text\"";
 /// Bytes of a place that are the mark, with its quotes.
@@ -91,7 +91,7 @@ fn write_string(buffer: &mut Vec<u8>, text: &str) {
     buffer.push(b'"');
 }
 
-/// Bytes that are looked at in one step.
+/// Bytes processed in one step.
 const WORD: usize = size_of::<u64>();
 
 /// The highest bit of every byte that needs an escape.
@@ -105,7 +105,7 @@ fn escapes(word: u64) -> u64 {
 }
 
 /// Copies the first bytes. Most runs between two quotes are short; a block of fixed length is
-/// copied in two instructions, and what is too much of it is written over by the next.
+/// copied in two instructions, and the excess is overwritten by the next.
 fn copy(source: &[u8], length: usize, target: &mut [u8]) {
     const BLOCK: usize = 16;
     if length <= BLOCK

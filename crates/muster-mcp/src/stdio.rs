@@ -17,7 +17,7 @@ use crate::{
     stdio_streams,
 };
 
-/// Why serving stopped other than by the client's leave or a signal.
+/// Why serving stopped, other than by the client or a signal.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The asynchronous runtime or its signals could not be set up.
@@ -42,7 +42,7 @@ pub fn serve_stdio(backend: Arc<dyn Backend>) -> Result<(), ServeError> {
         let (source, sink) = stdio_streams::open();
         serve(backend, source, sink, stop).await
     });
-    // A call that outlives its client must not hold the process; what it wrote is durable or
+    // A call that outlives its client must not hold up the process; what it wrote is durable or
     // absent.
     runtime.shutdown_background();
     outcome

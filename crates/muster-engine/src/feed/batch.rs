@@ -1,7 +1,7 @@
-//! Events as they are sent, one after the other in one piece of memory.
+//! Encoded events, one after the other in one buffer.
 //!
-//! What an event costs a follower is nothing: a follower takes a batch whole, by reference, and
-//! hands it to its socket as it is.
+//! An event costs a follower nothing: it takes a whole batch by reference, and passes it to its
+//! socket unchanged.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Batch {
         &self.bytes[self.start(self.skipped)..]
     }
 
-    /// The same, to be kept and shared.
+    /// The same, as shared bytes.
     pub fn shared_bytes(&self) -> Bytes {
         self.bytes.slice(self.start(self.skipped)..)
     }

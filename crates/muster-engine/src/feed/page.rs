@@ -1,4 +1,4 @@
-//! A piece of the log, read and written out.
+//! A page of the log, read and encoded.
 
 use std::{collections::BTreeMap, sync::PoisonError};
 
@@ -11,7 +11,6 @@ use super::{
 
 const PAGE_EVENTS: u32 = 512;
 
-/// A piece of the log, written out.
 pub(super) struct FeedPage {
     pub(super) batches: Vec<Batch>,
     /// Whether the stream ends with it.
@@ -39,7 +38,7 @@ impl FeedPage {
         let mut batches = Batches::starting_after(after);
         let mut ended = false;
         for row in rows {
-            // Only the end of a stream takes events away, so a hole means that it has ended.
+            // Only the end of a stream removes events, so a gap means that it has ended.
             match (feed.encode)(stream, row) {
                 Encoded::Frame(bytes) if row.seq == batches.last() + 1 => batches.push(&bytes),
                 Encoded::Frame(_) | Encoded::End => {
@@ -51,7 +50,7 @@ impl FeedPage {
         Self { batches: batches.finish(), ended, full: rows.len() == PAGE_EVENTS as usize }
     }
 
-    /// What has come in any of the streams; the end of one is not the end of all.
+    /// New events of any of the streams; the end of one is not the end of all.
     fn of_family(
         feed: &Feed,
         prefix: &str,

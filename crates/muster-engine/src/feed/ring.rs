@@ -27,7 +27,7 @@ pub(super) enum RingPosition {
     Newest,
     /// Nothing comes next any more.
     Ended,
-    /// What comes next is not here any more.
+    /// The next events have been dropped.
     Lost {
         /// The newest event.
         last: u64,
@@ -44,7 +44,7 @@ impl EventRing {
         self.last
     }
 
-    /// Takes the next events in, and the oldest out while there is too much.
+    /// Adds events, and drops the oldest while the ring is over its limits.
     pub(super) fn push(&mut self, batch: Batch) {
         self.last = batch.last();
         self.bytes += batch.bytes().len();
@@ -87,7 +87,7 @@ impl EventRing {
         RingPosition::Events(newer.take_while(fits).collect())
     }
 
-    /// Number of the oldest event that is still given; older ones may lie in the same batch.
+    /// Number of the oldest event that is still delivered; older ones may be in the same batch.
     fn first_kept(&self) -> u64 {
         (self.last + 1).saturating_sub(RING_EVENTS_MAX)
     }

@@ -240,13 +240,13 @@ fn costs(dir: &Path, nodes: u64) -> Result<(Engine, SessionId), StoreError> {
     Ok((engine, session))
 }
 
-/// Time that this thread has worked, whatever else the machine does.
+/// CPU time of this thread, whatever else the machine does.
 fn busy_ns() -> u64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     spent.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Figures for the books: cargo nextest run -p muster-engine --release --run-ignored only.
+/// Prints figures: cargo nextest run -p muster-engine --release --run-ignored only.
 #[test]
 #[ignore = "takes a minute; prints figures"]
 fn figures_of_small_and_large_sessions() {

@@ -106,7 +106,7 @@ async fn listings_are_the_registry_in_its_order_and_small() {
     }
 }
 
-/// MCP-TOOL-5: what a model reads of every tool, word for word.
+/// MCP-TOOL-5: what a model reads of every tool, verbatim.
 #[tokio::test]
 async fn the_list_of_tools_says_what_it_said() {
     let home = Home::new();

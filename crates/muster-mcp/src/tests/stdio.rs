@@ -38,7 +38,7 @@ async fn an_unknown_revision_is_answered_with_the_newest_that_has_a_handshake() 
     }
 }
 
-/// It obliges a server to take batches. Its clients know the revision before it.
+/// It requires batches. Its clients know the revision before it.
 #[tokio::test]
 async fn the_revision_with_batches_is_not_negotiated() {
     let mut wire = wire();
@@ -308,7 +308,7 @@ async fn a_client_that_does_not_read_is_not_read_from() {
     let big = call(1, "echo", json!({"text": "z".repeat(1024 * 1024)}));
     let line = format!("{big}\n");
     let mut sent = 0;
-    // Each answer is twice the size of its call; writing must stall once they pile up.
+    // Each response is twice the size of its call; writing must stall once they pile up.
     loop {
         let writing = timeout(std::time::Duration::from_millis(500), wire.write(line.as_bytes()));
         if writing.await.is_err() {
@@ -388,7 +388,7 @@ async fn a_signal_ends_a_connection_that_nobody_reads() {
     wire.stop_unread().await;
 }
 
-/// The SDK refuses the revision and repeats it.
+/// The SDK rejects the revision and repeats it.
 #[tokio::test]
 async fn an_error_repeats_little_of_what_it_refuses() {
     let version = "2026 ".repeat(1_000);

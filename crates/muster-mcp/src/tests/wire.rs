@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{Backend, McpAdapter, stdio};
 
-/// Longest wait for anything that must happen.
+/// Timeout of every wait.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes that fit between client and server.
@@ -67,13 +67,13 @@ impl Wire {
         timeout(PATIENCE, self.server.waiting()).await.expect("in time").expect("no panic");
     }
 
-    /// Asks the server to end, as a signal does, and reads what still comes.
+    /// Stops the server as a signal does, and reads the rest of its output.
     pub(super) async fn stop(self) -> Vec<Value> {
         self.stopping.send_replace(true);
         self.rest().await
     }
 
-    /// Closes the client's end and reads what still comes.
+    /// Closes the client's end and reads the rest of the output.
     pub(super) async fn finish(mut self) -> Vec<Value> {
         let mut writer = self.writer.take().expect("the connection is open");
         writer.shutdown().await.expect("closed");
