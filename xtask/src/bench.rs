@@ -41,7 +41,7 @@ const SIZES: [u64; 2] = [1_000, 100_000];
 /// Memory that an agent's server may hold on each.
 const MEMORY_MIB_MAX: [f64; 2] = [25.0, 60.0];
 
-/// Programs get this long to be as they are during a session: the first quiet second is over.
+/// Time for programs to settle: the first idle second is over.
 const SETTLING: Duration = Duration::from_millis(1_500);
 
 /// How often things are repeated.
@@ -72,7 +72,7 @@ const QUICK: Effort = Effort {
     messages: 800,
 };
 
-/// Measures, prints the table, writes the file; whether every limit holds.
+/// Measures, prints the table, writes the file; returns whether every limit holds.
 pub(crate) fn bench(workspace: &Workspace, quick: bool) -> Result<bool> {
     let program = ["build", "--release", "--package", "muster", "--bin", "muster"];
     ensure!(run(&mut workspace.cargo(&program))?, "the release build failed");

@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: the program as it is given to others. It holds no path of the machine that
-//! built it, and the same sources give the same bytes.
+//! `cargo xtask dist`: the program as it is distributed. It contains no path of the build machine,
+//! and the same sources give the same bytes.
 
 use std::{
     env, fs,
@@ -53,7 +53,7 @@ fn is_library(name: &str) -> bool {
     name.ends_with(".rlib") || name.ends_with(".so")
 }
 
-/// The files of two folders that have the same name and other bytes, or are in one only.
+/// The files of two folders that have the same name and different bytes, or are in one only.
 fn differing(first: &Path, second: &Path, chosen: fn(&str) -> bool) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(first)? {
@@ -81,7 +81,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     cargo.arg("--target-dir").arg(&target);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", rust_flags(&remaps));
     cargo.env("CFLAGS", c_flags(&remaps)).env("CARGO_INCREMENTAL", "0");
-    // A date in what C compilers write would differ every time.
+    // A date in the output of C compilers would differ every time.
     cargo.env("SOURCE_DATE_EPOCH", "0");
     if !run(&mut cargo)? {
         bail!("the build failed");
@@ -96,7 +96,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Longer paths come last: of several that fit the compiler takes the last.
+/// Longer paths come last: of several matches the compiler takes the last.
 fn remaps(workspace: &Workspace, target: &Path) -> Result<Vec<Remap>> {
     let home = env::home_dir().context("no home folder is known")?;
     let cargo_home = env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);

@@ -84,8 +84,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>> {
 }
 
 /// Builds only the program, but as a part of the whole workspace: naming `--examples`, of which
-/// there are none, selects the features that tests select, so that nothing is compiled a second
-/// time.
+/// there are none, selects the features that tests select, so that nothing is compiled twice.
 fn build(workspace: &Workspace) -> Result<()> {
     let program = ["build", "--workspace", "--bin", "muster", "--examples"];
     if !run(&mut workspace.cargo(&program))? {

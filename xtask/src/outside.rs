@@ -39,7 +39,7 @@ pub(crate) fn checks(workspace: &Workspace) -> Result<Tally> {
     Ok(tally + document::check(workspace, &place)?)
 }
 
-/// Runs the tests with real agents, where they can be installed and looked after.
+/// Runs the tests with real agents, if they can be installed and isolated.
 pub(crate) fn agents(workspace: &Workspace) -> Result<Tally> {
     if !cfg!(target_os = "linux") {
         return Ok(left_out("real agents", "what they leave behind is looked for in /proc"));

@@ -1,4 +1,4 @@
-//! Stages: a line when one starts, a table of all of them at the end, one sum.
+//! Stages: a line when one starts, a table of all of them at the end, one total.
 
 use std::{
     fmt,
@@ -101,7 +101,7 @@ impl Stages {
         self.ended.push(Ended { name, tally: Tally::skip(), time: Duration::ZERO });
     }
 
-    /// Prints the table and the sum; whether nothing failed.
+    /// Prints the table and the total; returns whether nothing failed.
     pub(crate) fn finish(self) -> bool {
         println!("\n{}", self.table());
         let sum: Tally = self.ended.iter().map(|stage| stage.tally).sum();

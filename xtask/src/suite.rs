@@ -61,7 +61,7 @@ pub(crate) fn fuzz_for(workspace: &Workspace, seconds: u64, word: Option<&str>) 
     run(command.env(FUZZ_VARIABLE, seconds.to_string()))
 }
 
-/// What a fuzzer that found nothing prints is shown: how much it has tried.
+/// Shows the output of a fuzzer that found nothing: how much it has tried.
 const SHOWN: [&str; 2] = ["--success-output", "immediate"];
 
 /// How the tests are run without cargo-nextest.
@@ -123,7 +123,7 @@ fn has_nextest(workspace: &Workspace) -> bool {
     output(&mut workspace.cargo(&["nextest", "--version"])).is_ok()
 }
 
-/// Builds the tests with real agents, and the program that listens to one.
+/// Builds the tests with real agents, and the program that taps one.
 pub(crate) fn build_agents(workspace: &Workspace) -> Result<bool> {
     let test = ["test", "--workspace", "--test", "e2e", "--no-run"];
     Ok(run(&mut workspace.cargo(&["build", "--workspace", "--examples"]))?
@@ -156,7 +156,7 @@ pub(crate) fn doctests(workspace: &Workspace) -> Result<Tally> {
 fn nextest(workspace: &Workspace, part: Part) -> Result<Tally> {
     let report = workspace.target().join("nextest/counted/junit.xml");
     if report.exists() {
-        // A report of an earlier run must not be counted when this one does not come that far.
+        // The report of an earlier run must not be counted when this one does not get that far.
         fs::remove_file(&report).context("remove the earlier test report")?;
     }
     let everything = ["run", "--workspace", "--no-fail-fast", "--profile", "counted"];
@@ -173,7 +173,7 @@ fn nextest(workspace: &Workspace, part: Part) -> Result<Tally> {
     if listed.run != ran {
         bail!("the report is about {ran} tests, but there are {}", listed.run);
     }
-    // An end that the report does not show, such as a failed set-up, is a failure too.
+    // A failure that the report does not show, such as a failed set-up, counts, too.
     Ok(if !passed && tally.failed == 0 { tally + Tally::one(false) } else { tally })
 }
 

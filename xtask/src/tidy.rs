@@ -1,7 +1,7 @@
-//! Tidy: what holds for the repository as a whole, one row per rule.
+//! Tidy: rules for the repository as a whole, one row each.
 //!
 //! A rule is a pure function of the [`Tree`]; each has a test that shows it failing. Rules that the
-//! compiler or clippy can hold are theirs, not ours.
+//! compiler or clippy can enforce are not here.
 
 mod contents;
 mod layers;
@@ -21,7 +21,7 @@ use anyhow::Result;
 
 use self::tree::Tree;
 
-/// Something that a rule does not accept.
+/// Something that violates a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     place: String,

@@ -96,7 +96,7 @@ impl Kind {
         }
     }
 
-    /// Whether its answer waits for the disk.
+    /// Whether its response waits for the disk.
     pub(crate) fn is_durable(self) -> bool {
         match self {
             Self::Create | Self::CloseStep | Self::Note | Self::Define | Self::Verify => true,
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// How many times the base its median may be in the smaller store.
+    /// How many times the base its median may take in the smaller store.
     pub(crate) fn limit(self) -> f64 {
         match self {
             Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => 2.0,

@@ -24,7 +24,7 @@ const PACE: u32 = 200;
 const TEXT_CHARS: usize = 100;
 /// A reader checks the time of every 13th event, a number that does not align with batch sizes.
 const TIMED_EVERY: u64 = 13;
-/// How much longer events may take to the others when some readers stop reading.
+/// How much longer events may take for the others when some readers stop reading.
 const NOTICE_MAX: f64 = 1.5;
 /// Memory that the server may hold with all of them.
 const MEMORY_MIB_MAX: f64 = 150.0;
@@ -32,7 +32,7 @@ const MEMORY_MIB_MAX: f64 = 150.0;
 const STACK_BYTES: usize = 128 * 1024;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// How many read, how many of them stop reading, for how long.
+/// How many readers, how many of them stop reading, for how long.
 pub(crate) struct Crowd {
     /// Readers that keep up.
     pub(crate) readers: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Crowd {
     pub(crate) time: Duration,
 }
 
-/// One reader's place in the stream, and what went wrong on its way.
+/// One reader's position in the stream, and its faults.
 struct Reader {
     lines: BufReader<TcpStream>,
     last: u64,

@@ -29,7 +29,7 @@ const CLIENTS: [usize; 4] = [1, 10, 50, 1_000];
 const CALLERS: usize = 8;
 /// Events that one message gives.
 const EVENTS_PER_MESSAGE: u64 = 2;
-/// What Muster must reach of the bare broadcast.
+/// The minimum share of the bare broadcast's speed.
 const SHARE_MIN: f64 = 0.7;
 /// The share of clients that cost is measured with, and what an event may cost with them.
 const COSTED: usize = 50;
@@ -41,7 +41,7 @@ const STALLED_MIB_MAX: f64 = 2.0;
 const STACK_BYTES: usize = 128 * 1024;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// A server that does nothing but pass on.
+/// A server that only passes messages on.
 struct Bare {
     child: Child,
     address: String,
@@ -67,7 +67,7 @@ impl Drop for Bare {
     }
 }
 
-/// Something that events of one kind can be followed on.
+/// A source of events of one kind.
 struct Source<'a> {
     address: &'a str,
     path: &'a str,
@@ -93,7 +93,7 @@ impl Source<'_> {
     }
 }
 
-/// Reads up to a number, and insists on every number before it.
+/// Reads up to a number, and requires every number before it.
 fn read_to(socket: &mut Socket, last: u64) -> Result<Instant> {
     let mut before = None;
     loop {
@@ -173,7 +173,7 @@ impl<'a> Sink<'a> {
     fn time(&self, clients: usize, messages: u64) -> Result<Duration> {
         let since = self.last_seq()?;
         let last = since + messages * EVENTS_PER_MESSAGE;
-        // A reader that does not name its place would get the whole run first.
+        // A reader without a position would get the whole run first.
         let path = format!("/ws?runId={}&since={since}", self.run);
         let (address, token) = self.server.place();
         let ends = Source { address, path: &path, token }.follow(clients, last)?;

@@ -20,7 +20,7 @@ const FRAME_HEAD_BYTES: u64 = 24;
 /// The log of one store, read up to some commit.
 pub(crate) struct Log {
     path: PathBuf,
-    /// What all frames of this turn of the log carry.
+    /// The salt of all frames of this turn of the log.
     salt: [u8; 8],
     next: u64,
 }

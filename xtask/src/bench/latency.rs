@@ -33,7 +33,7 @@ const PAGE_BYTES: usize = 4_096;
 /// How many of them the file for syncs has.
 const FRAMES_MAX: u64 = 1_024;
 
-/// Writes that wait for the disk, as the floor under every durable call.
+/// Writes that wait for the disk, as the lower bound of every durable call.
 pub(crate) struct Disk {
     file: File,
     frame: u64,

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 
 /// Events of the two runs.
 pub(crate) const EVENTS: [u64; 2] = [1_000, 100_000];
-/// How much longer a question may take with the long history.
+/// How much longer a query may take with the long history.
 const GROWTH_MAX: f64 = 1.5;
 /// How long a start may take with it, in seconds.
 const START_SECONDS_MAX: f64 = 1.0;

@@ -52,7 +52,7 @@ pub(crate) fn measure(server: &Server, rounds: usize) -> Result<Vec<Line>> {
         for (session, series) in grown.iter().zip(&mut times.append) {
             append(&mut client, session, series)?;
         }
-        // The tree is another one each time, so that no text can be kept.
+        // The tree changes each time, so that no text can be cached.
         append(&mut client, &written, &mut Series::default())?;
         let path = format!("/sessions/{written}/ctrees/compiled?max_chars={TEXT_CHARS}");
         let text = client.ask("GET", &path, &Value::Null, &mut times.text)?;

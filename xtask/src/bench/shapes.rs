@@ -1,8 +1,8 @@
 //! One task with very many steps, cards or events: a view of it takes as long as one of a small
 //! task, because it shows as much.
 //!
-//! The small task fills the pages of every view, so that both answers are of the same size. What
-//! is compared is measured in turn, in one process.
+//! The small task fills the pages of every view, so that both results are of the same size. They
+//! are measured in turn, in one process.
 
 use anyhow::Result;
 use serde_json::json;

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// How long a message is waited for.
+/// Timeout of a message.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Room for what has arrived.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -73,7 +73,7 @@ impl Socket {
             short => u64::from(short),
         };
         self.length = usize::try_from(length)?;
-        // Grows only: clearing it for every message would cost more than reading it.
+        // Only grows: clearing it for every message would cost more than reading it.
         if self.length > self.room.len() {
             self.room.resize(self.length, 0);
         }
@@ -96,7 +96,7 @@ impl Socket {
     }
 }
 
-/// The number that a message bears, if it is one of a log.
+/// The number of a message, if it is an event of a log.
 pub(crate) fn seq(message: &str) -> Option<u64> {
     let (_, rest) = message.split_once("\"seq\":")?;
     let digits = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;

@@ -1,4 +1,4 @@
-//! From starting the program to its first answer, and the memory it holds.
+//! From starting the program to its first response, and its memory.
 
 use std::{path::Path, process::Stdio};
 

@@ -162,14 +162,14 @@ impl Server {
         Ok(server)
     }
 
-    /// Memory that the process holds for itself, and with the program's text, which is one copy for
-    /// all processes, in bytes.
+    /// Memory of the process itself, and with the program's text, which all processes share, in
+    /// bytes.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
         memory(&self.child)
     }
 
-    /// A connection on which a session's events from now on come, after the first line of the
-    /// answer. Version 1.0, so that they come without chunks.
+    /// A connection with a session's events from now on, after the first line of the response. HTTP
+    /// 1.0, so that they come without chunks.
     pub(crate) fn follow(&self, session: &str) -> Result<BufReader<TcpStream>> {
         let stream = TcpStream::connect(&self.address).context("connect to the server")?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
@@ -192,7 +192,7 @@ impl Server {
         Client::to(&self.address, &self.token)
     }
 
-    /// Its address, and what it has to be shown.
+    /// Its address and token.
     pub(crate) fn place(&self) -> (&str, &str) {
         (&self.address, &self.token)
     }
@@ -255,7 +255,7 @@ impl Client {
         )
     }
 
-    /// Sends what was prepared; whether it was done is all that is looked for in the answer.
+    /// Sends a prepared request; only its success is checked.
     pub(crate) fn send(&mut self, prepared: &str) -> Result<()> {
         let answer = self.exchange(prepared, &mut Series::default())?;
         let done = answer.windows(DONE.len()).any(|piece| piece == DONE);

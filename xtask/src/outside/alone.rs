@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use super::kit::finished;
 use crate::{suite, workspace::Workspace};
 
-/// Ways to ask for a network, the plainest first.
+/// Commands that create a network, the plainest first.
 const WAYS: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
 
 /// The command that starts this program again in a separate network; an error gives the reason why
@@ -46,8 +46,8 @@ fn this_program() -> Result<PathBuf, String> {
 /// Brings loopback up.
 const LOOPBACK_UP: [&str; 6] = ["ip", "link", "set", "dev", "lo", "up"];
 
-/// Runs the tests with real agents in the network that this program was started in, which must
-/// have no way out.
+/// Runs the tests with real agents in the network of this process, which must not reach anything
+/// else.
 pub(crate) fn agents(workspace: &Workspace, folder: &Path) -> Result<bool> {
     let [ip, arguments @ ..] = LOOPBACK_UP;
     finished(Command::new(ip).args(arguments)).map_err(anyhow::Error::msg)?;
@@ -60,7 +60,7 @@ pub(crate) fn agents(workspace: &Workspace, folder: &Path) -> Result<bool> {
     Ok(status.context("start the tests")?.success())
 }
 
-/// Devices besides loopback. Each has a line with its name in front of a colon.
+/// Devices besides loopback. Each has a line with its name before a colon.
 fn ways_out(devices: &str) -> Vec<&str> {
     let names = devices.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
     names.filter(|name| *name != "lo").collect()

@@ -15,7 +15,7 @@ use crate::{stages::Tally, workspace::Workspace};
 /// Longest run.
 const TIME_MAX: Duration = Duration::from_secs(400);
 
-/// What is judged. Whether a refused request was refused rightly is the tests' own business.
+/// The checks. Whether a rejection is correct is up to the tests.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
                       response_headers_conformance,response_schema_conformance";
 

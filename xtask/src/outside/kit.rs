@@ -38,7 +38,7 @@ impl NodeKit {
         }
         let bundled = format!("node_modules/node-{}-{}/bin/node", env::consts::OS, architecture());
         let bundled = folder.join(bundled);
-        // Where the registry has no Node for this machine, its own must be new enough.
+        // If the registry has no Node for this machine, its own must be new enough.
         let node = if bundled.is_file() { bundled } else { "node".into() };
         Ok(Self { folder, node })
     }
@@ -141,7 +141,7 @@ fn message(error: &io::Error) -> String {
     error.to_string()
 }
 
-/// Runs a command to its end; an error is its last complaint.
+/// Runs a command to its end; an error is its last error line.
 pub(crate) fn finished(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;

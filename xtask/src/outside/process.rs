@@ -16,7 +16,7 @@ use crate::{stages::Tally, workspace::line_of};
 /// Longest wait for a server to print its address.
 const START_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Pause between two looks at a program.
+/// Pause between two checks of a program.
 const LOOK_PERIOD: Duration = Duration::from_millis(20);
 
 /// A program in the background, its output in a file.
@@ -42,7 +42,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Already ended, or ended now: there is nothing else to do for either.
+        // Already ended, or ended now: nothing else to do for either.
         self.child.kill().ok();
         self.child.wait().ok();
     }
@@ -98,7 +98,7 @@ impl Script {
         Background::start(command, place, name).map(Self)
     }
 
-    /// Waits for its end; one that takes too long is ended and has failed.
+    /// Waits for its end; one that takes too long is killed and has failed.
     pub(crate) fn wait(mut self, limit: Duration) -> Result<Ended> {
         let deadline = Instant::now() + limit;
         let mut status = self.0.child.try_wait()?;

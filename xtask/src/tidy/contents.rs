@@ -1,4 +1,4 @@
-//! What code may contain where: no silenced lints, processes and SQL only at home.
+//! What code may contain where: no silenced lints; processes and SQL only in some crates.
 
 use super::{
     Finding,
@@ -10,10 +10,10 @@ use super::{
 /// Crates that may start processes; test code may everywhere.
 const STARTS_PROCESSES: [&str; 3] = ["muster-agents", "muster-testkit", "xtask"];
 
-/// Crates that may hold SQL. This one holds the words it looks for.
+/// Crates that may contain SQL. This one contains the words it searches for.
 const HOLDS_SQL: [&str; 3] = ["muster-store", "muster-testkit", "xtask"];
 
-/// Phrases that only SQL has, in the case that SQL is written in here.
+/// Phrases that only occur in SQL, in the case used here.
 const SQL: [&str; 9] = [
     "SELECT ",
     "INSERT INTO",
@@ -26,7 +26,7 @@ const SQL: [&str; 9] = [
     "BEGIN IMMEDIATE",
 ];
 
-/// Lints are met or expected with a reason, never allowed.
+/// Lints are satisfied or expected with a reason, never allowed.
 pub(crate) fn no_allow(tree: &Tree) -> Vec<Finding> {
     let silences = |code: &[Token<'_>], at: usize| {
         let before = at.checked_sub(1).map_or("", |before| code[before].text);

@@ -9,7 +9,7 @@ use super::{
     tree::{Dependency, Package, Tree},
 };
 
-/// What a crate of ours may depend on, from the bottom up. A crate without a row is a finding.
+/// What each of our crates may depend on, from the bottom up. A crate without a row is a finding.
 const LAYERS: [(&str, &[&str]); 10] = [
     ("muster-core", &[]),
     ("muster-store", &["muster-core"]),
@@ -45,10 +45,11 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("xtask", &[]),
 ];
 
-/// Outside crates that the pure core may use: data shapes, hashes and searches, nothing that acts.
-const CORE_MAY_USE: [&str; 6] = ["schemars", "serde", "serde_json", "sha2", "strsim", "uuid"];
+/// Outside crates that the pure core may use: data shapes, hashes and searches, nothing with side
+/// effects.
+const CORE_MAY_USE: [&str; 4] = ["schemars", "serde", "serde_json", "sha2"];
 
-/// Outside crates with a fixed home. The first column ends in `*` where it names a family.
+/// Outside crates with a fixed place. The first column ends in `*` if it names a family.
 const HOMES: [(&str, &[&str]); 11] = [
     ("rusqlite", &["muster-store", "muster-testkit"]),
     ("libsqlite3-sys", &["muster-store", "muster-testkit"]),
@@ -96,7 +97,7 @@ fn package_layers(package: &Package) -> Vec<Finding> {
         .collect()
 }
 
-/// Outside crates stay in the one room that is about them.
+/// Outside crates stay in the crate that is about them.
 pub(crate) fn homes(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in &tree.packages {
