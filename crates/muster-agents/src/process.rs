@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   start    own process group, environment from a list, markers of run and node
-//!   hear     standard output line by line with a cap; standard error kept and counted
-//!   end      end of input ─► TERM to the group ─► KILL to the group ─► KILL to whatever else
-//!            descends from it or bears its markers, in sessions of their own too; orphans come
-//!            back to this server and are killed with it
+//!   read     standard output line by line with a cap; standard error kept and counted
+//!   end      end of input ─► TERM to the group ─► KILL to the group ─► KILL to every process that
+//!            descends from it or bears its markers, in other sessions, too; orphans become
+//!            children of this server and are killed with it
 //! ```
 
 pub(crate) mod capture;

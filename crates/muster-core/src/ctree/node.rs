@@ -82,17 +82,16 @@ macro_rules! words {
 }
 
 words!(
-    /// What a node stands for.
+    /// The kind of a node.
     Kind {
         /// The session.
         Root = "root",
         /// A round of work.
         Turn = "turn",
-        /// Something said.
         Message = "message",
         /// A tool that was called.
         ToolCall = "tool_call",
-        /// What it answered.
+        /// Its result.
         ToolResult = "tool_result",
         /// A todo list as it was after a change.
         Todo = "todo",
@@ -106,7 +105,7 @@ words!(
 );
 
 words!(
-    /// Who said a message.
+    /// The author of a message.
     Role {
         /// A person.
         User = "user",
@@ -118,7 +117,7 @@ words!(
 );
 
 words!(
-    /// How far the thing is that a node stands for.
+    /// The progress of what a node represents.
     Status {
         /// Not finished.
         Open = "open",
@@ -140,9 +139,8 @@ pub struct TreeNode {
     pub id: NodeId,
     /// The parent; none only for the root.
     pub parent_id: Option<NodeId>,
-    /// What it stands for.
     pub kind: Kind,
-    /// Who said it, for messages.
+    /// The author, for messages.
     pub role: Option<Role>,
     /// One line of at most [`LABEL_CHARS_MAX`] characters.
     pub label: String,
@@ -158,9 +156,9 @@ pub struct TreeNode {
     pub seq: u64,
     /// When it was made.
     pub created_at_ms: Timestamp,
-    /// When one of its own fields changed last.
+    /// When one of its own fields last changed.
     pub updated_at_ms: Timestamp,
-    /// Whether somebody wants it kept.
+    /// Whether a person wants it kept.
     #[serde(default, skip_serializing_if = "is_false")]
     pub pinned: bool,
     /// Nodes, tasks and artifacts that it points to; each once.

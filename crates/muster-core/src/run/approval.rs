@@ -118,7 +118,7 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// Whether nobody has answered.
+    /// Whether it is undecided.
     pub fn is_pending(&self) -> bool {
         self.status == ApprovalStatus::Pending
     }

@@ -112,7 +112,7 @@ pub struct DiffMetadata {
     pub violations: Vec<String>,
 }
 
-/// A file as whoever wrote it describes it; the run adds the rest.
+/// A file as its writer describes it; the run adds the rest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WrittenFile {
     /// The id that its path already bears.

@@ -1,4 +1,4 @@
-//! Edges: who may send to whom, and what a handoff along an edge is.
+//! Edges: which nodes may send to each other, and what a handoff along an edge is.
 
 pub(crate) mod rules;
 
@@ -38,7 +38,7 @@ words! {
 }
 
 impl EdgeType {
-    /// Label of an edge that has none of its own (RUNS-EDGE-1).
+    /// Default label of an edge (RUNS-EDGE-1).
     pub fn default_label(self) -> &'static str {
         match self {
             Self::Handoff => "task",

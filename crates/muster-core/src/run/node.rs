@@ -290,7 +290,7 @@ impl Node {
         });
     }
 
-    /// What stands in its way, the most pressing first.
+    /// Its blocker, the most pressing first.
     fn block(&self) -> Option<(BlockCode, Option<ApprovalId>)> {
         let approval = self.awaiting.first().map(|id| (BlockCode::Approval, Some(*id)));
         if self.turn.is_some() {

@@ -47,7 +47,7 @@ pub enum ProviderEvent {
         id: String,
         /// The call.
         tool: ProviderTool,
-        /// What it says besides.
+        /// Additional context.
         context: Option<String>,
         /// Whether other arguments are possible.
         can_modify: bool,
@@ -76,7 +76,7 @@ pub enum ProviderEvent {
         /// The whole list.
         items: Vec<NodeTodo>,
     },
-    /// What the provider used since it said so last.
+    /// The provider's usage since the last report.
     Usage {
         model: Option<String>,
         /// How much.
@@ -89,7 +89,7 @@ pub enum ProviderEvent {
     },
     /// A sign of life.
     Beat {
-        /// For how long nothing was heard of it, in milliseconds.
+        /// How long it has been silent, in milliseconds.
         silent_ms: u32,
     },
     /// A line besides the protocol.
@@ -114,7 +114,7 @@ pub struct ProviderTool {
     pub args: Map<String, Value>,
 }
 
-/// How a provider says that a turn ended. The text is kept by whoever drives the turn.
+/// How a provider reports the end of a turn. The driver of the turn keeps the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProviderOutcome {
     /// It is done.
@@ -161,7 +161,7 @@ words! {
     }
 }
 
-/// What nothing was said about cannot be done.
+/// The default of a provider that does not report it.
 fn unchangeable() -> ModifyAbility {
     ModifyAbility::None
 }
@@ -199,7 +199,6 @@ pub struct ProviderCaps {
     pub sandbox: SandboxAbility,
 }
 
-/// What an adapter is told.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ProviderOrder {
     /// Open a session.
@@ -208,12 +207,11 @@ pub enum ProviderOrder {
     Turn {
         /// The turn that everything reported from here on belongs to.
         turn: TurnId,
-        /// Whether the prompt tells everything.
         kind: PromptKind,
         /// The prompt.
         text: String,
     },
-    /// A person has answered a question.
+    /// A person has decided a question.
     Decide {
         /// The question, by the provider's id.
         id: String,
@@ -233,7 +231,6 @@ pub enum ProviderOrder {
     Close,
 }
 
-/// The session that an adapter shall open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenOrder {
     pub run: RunId,

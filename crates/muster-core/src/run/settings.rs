@@ -47,7 +47,7 @@ pub struct Check {
     pub required: bool,
 }
 
-/// Turns that the brake allows where nothing else is said.
+/// Default limit of the brake.
 const BRAKE_TURNS: u32 = 12;
 
 /// Settings of a run, resolved.

@@ -135,7 +135,7 @@ pub struct Step {
     /// How that is checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// What stands in the way, in words.
+    /// Its blockers, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<String>,
     /// Checkpoints confirmed so far.
@@ -220,7 +220,6 @@ pub struct StepNode {
     /// How urgent it is.
     #[serde(default)]
     pub priority: Urgency,
-    /// Whether something stands in the way.
     #[serde(default)]
     pub blocked: bool,
     /// What it is about.

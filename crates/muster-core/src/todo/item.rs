@@ -20,7 +20,7 @@ pub type TodoMetadata = Map<String, Value>;
 pub struct ItemId(String);
 
 impl ItemId {
-    /// The id that a text is; `None` when it is blank (TD-5).
+    /// The id of a string; `None` when it is blank (TD-5).
     pub fn of(given: impl Into<String>) -> Option<Self> {
         let given = given.into();
         (!text::is_blank(&given)).then_some(Self(given))

@@ -22,7 +22,7 @@ const MAIN: &str = "main";
 pub struct ScopeKey(String);
 
 impl ScopeKey {
-    /// The key that a text means; `None` when it is blank.
+    /// The key of a string; `None` when it is blank.
     pub fn of(given: &str) -> Option<Self> {
         let joined = text::join_words(given, '_');
         let key: String = joined.chars().take(SCOPE_KEY_CHARS_MAX).collect();

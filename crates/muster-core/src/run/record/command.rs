@@ -22,17 +22,17 @@ pub struct CreateRun {
     pub id: RunId,
     /// Its directory.
     pub cwd: String,
-    /// What the body says.
+    /// The fields of the request.
     pub fields: RunFields,
     /// Who keeps the orchestrator going.
     pub mode: Option<Mode>,
     /// What may be written.
     pub global_mode: Option<GlobalMode>,
-    /// Whether BOOT starts at once.
+    /// Whether BOOT starts immediately.
     pub auto_start: bool,
     /// Its first nodes.
     pub nodes: Vec<GraphNodeInput>,
-    /// What providers do that a body says nothing about.
+    /// The default of providers that the request does not configure.
     pub permissions_mode: PermissionsMode,
 }
 
