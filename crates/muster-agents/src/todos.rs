@@ -46,8 +46,7 @@ impl Lists {
     /// Records that a session belongs to a node.
     pub(crate) fn know(&self, session: &SessionId, run: RunId, node: NodeId) {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = || Shown { run, node, todos: Vec::new() };
-        lists.entry(session.stream()).or_insert_with(shown);
+        lists.entry(session.stream()).or_insert_with(|| Shown { run, node, todos: Vec::new() });
     }
 
     /// The sessions of matching runs and nodes.

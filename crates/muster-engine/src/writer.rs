@@ -66,9 +66,10 @@ impl EngineWriter {
             queue,
             wake_thread,
         });
-        let shared_with_thread = Arc::clone(&shared);
-        let run = move || shared_with_thread.serve();
-        let thread = std::thread::Builder::new().name("muster-writer".to_owned()).spawn(run);
+        let thread_shared = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("muster-writer".to_owned())
+            .spawn(move || thread_shared.serve());
         let thread = thread.inspect_err(|error| {
             tracing::error!(%error, "could not start the writer thread; writes will be rejected");
             shared.queue().closed = true;

@@ -32,8 +32,9 @@ pub(crate) fn write(buffer: &mut Vec<u8>, mut message: ServerJsonRpcMessage) -> 
     };
     let frame = serde_json::to_vec(&message)?;
     let place = |wanted| {
-        let no_place = || io::Error::other("a marked text or structure has no place");
-        find(&frame, wanted).map(|at| at + wanted.len()).ok_or_else(no_place)
+        find(&frame, wanted)
+            .map(|at| at + wanted.len())
+            .ok_or_else(|| io::Error::other("a marked text or structure has no place"))
     };
     let text_end = place(TEXT_PLACE)?;
     let structure_end = place(STRUCTURE_PLACE)?;

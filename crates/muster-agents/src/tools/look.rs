@@ -203,8 +203,8 @@ async fn read_artifact(shared: &Arc<RunsContext>, node: &Node, wanted: &ReadArti
     let files = shared.files.clone();
     let known = artifact.clone();
     let missing = |error: ArtifactError| fault("ARTIFACT_MISSING", error.to_string());
-    let read = move || files.text(&known).map_err(missing);
-    let whole = shared.file_calls.perform(node.run_id, read).await?;
+    let whole =
+        shared.file_calls.perform(node.run_id, move || files.text(&known).map_err(missing)).await?;
     let size = |wanted: u64| usize::try_from(wanted).unwrap_or(usize::MAX);
     let offset = size(wanted.offset.unwrap_or(0));
     let max = size(wanted.max_chars.unwrap_or(READ_CHARS));

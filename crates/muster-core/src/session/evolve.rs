@@ -274,8 +274,8 @@ fn grow(
     }
     let mut occurrence = Occurrence::read(&event.kind, &event.data);
     if event.kind == TURN_START {
-        let started = |turn| Occurrence::TurnStarted { turn, taken: growth.taken };
-        occurrence = event.place.turn.map(started);
+        occurrence =
+            event.place.turn.map(|turn| Occurrence::TurnStarted { turn, taken: growth.taken });
     }
     if occurrence.is_none() && growth.todo.is_none() {
         return Ok(Planted::default());

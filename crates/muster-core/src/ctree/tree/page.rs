@@ -88,8 +88,7 @@ impl ContextTree {
     /// A page of the whole tree, after the node that an earlier page named; `None` if that node
     /// does not exist.
     pub fn page(&self, after: Option<&NodeId>, limit: usize) -> Option<TreePage> {
-        let hash = |place| self.hash_at(place);
-        Some(self.cut_page(self.start(self.walk(), after)?, limit, hash))
+        Some(self.cut_page(self.start(self.walk(), after)?, limit, |place| self.hash_at(place)))
     }
 
     fn start<'t>(&self, walk: Walk<'t>, after: Option<&NodeId>) -> Option<Walk<'t>> {

@@ -115,8 +115,9 @@ pub(super) fn drive(draft: &mut CommandDraft<'_>, driver: Option<&SessionDriver>
         }
         None => None,
     };
-    let chat = || Runner { phase: "chat".to_owned(), status: String::new() };
-    let mut runner = driver.clone().unwrap_or_else(chat);
+    let mut runner = driver
+        .clone()
+        .unwrap_or_else(|| Runner { phase: "chat".to_owned(), status: String::new() });
     if driver.is_none() {
         runner.status = draft.session()?.status.word().to_owned();
     }
