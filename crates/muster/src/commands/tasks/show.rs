@@ -40,7 +40,15 @@ pub(super) struct Show {
 pub(crate) struct WholeEntity {
     #[serde(flatten)]
     pub(crate) resume: ResumeView,
+    /// A plan has no steps, but programs have always found this key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps_pagination: Option<NoMoreSteps>,
     pub(crate) evidence: Vec<EvidenceView>,
+}
+
+#[derive(Serialize)]
+struct NoMoreSteps {
+    next_cursor: Option<String>,
 }
 
 /// Prints everything about it.
@@ -61,7 +69,9 @@ pub(crate) fn whole(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<Wh
         evidence.extend(page.evidence);
         cursor = page.pagination.next_cursor;
         if cursor.is_none() {
-            return Ok(WholeEntity { resume, evidence });
+            let is_plan = resume.of_plan.is_some();
+            let steps_pagination = is_plan.then_some(NoMoreSteps { next_cursor: None });
+            return Ok(WholeEntity { resume, steps_pagination, evidence });
         }
     }
 }
