@@ -123,8 +123,9 @@ fn found(
     };
     let rows = |rows: &[(&str, &str)]| rows.iter().map(row).collect::<Vec<_>>();
     let page = |next: Option<&str>| {
-        let has_more = next.is_some();
-        json!({"next_cursor": next, "has_more": has_more, "total": 0, "count": 0, "limit": 0})
+        let mut page = json!({"next_cursor": next, "total": 0, "count": 0, "limit": 0});
+        page["has_more"] = json!(next.is_some());
+        page
     };
     let result = json!({
         "workspace": "w", "counts": {"plans": 0, "tasks": 0},

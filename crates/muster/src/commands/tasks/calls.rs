@@ -75,42 +75,23 @@ pub(crate) struct SnapshotCapsule {
     pub(crate) capsule: Capsule,
 }
 
-impl OperationCall for ContextCall<'_> {
-    const OPERATION: &'static str = "tasks_context";
-    type Response = ContextView;
+/// Names the operation of each call and the type of its answer.
+macro_rules! calls {
+    ($($call:ty => $operation:literal, $response:ty;)*) => {$(
+        impl OperationCall for $call {
+            const OPERATION: &'static str = $operation;
+            type Response = $response;
+        }
+    )*};
 }
 
-impl OperationCall for ResumeCall<'_> {
-    const OPERATION: &'static str = "tasks_resume";
-    type Response = ResumeView;
-}
-
-impl OperationCall for EvidenceCall<'_> {
-    const OPERATION: &'static str = "tasks_evidence_get";
-    type Response = EvidencePage;
-}
-
-impl OperationCall for MirrorCall {
-    const OPERATION: &'static str = "tasks_mirror";
-    type Response = TaskMirror;
-}
-
-impl OperationCall for RadarCall<'_> {
-    const OPERATION: &'static str = "tasks_radar";
-    type Response = RadarView;
-}
-
-impl OperationCall for HandoffCall<'_> {
-    const OPERATION: &'static str = "tasks_handoff";
-    type Response = HandoffView;
-}
-
-impl OperationCall for FocusCall {
-    const OPERATION: &'static str = "tasks_focus_get";
-    type Response = Focus;
-}
-
-impl OperationCall for SnapshotCall {
-    const OPERATION: &'static str = "tasks_snapshot";
-    type Response = SnapshotCapsule;
+calls! {
+    ContextCall<'_> => "tasks_context", ContextView;
+    ResumeCall<'_> => "tasks_resume", ResumeView;
+    EvidenceCall<'_> => "tasks_evidence_get", EvidencePage;
+    MirrorCall => "tasks_mirror", TaskMirror;
+    RadarCall<'_> => "tasks_radar", RadarView;
+    HandoffCall<'_> => "tasks_handoff", HandoffView;
+    FocusCall => "tasks_focus_get", Focus;
+    SnapshotCall => "tasks_snapshot", SnapshotCapsule;
 }
