@@ -37,16 +37,16 @@ pub use inspection::Inspection;
 pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
-pub use muster_engine::{
-    Batch, Clock, Follower, News, StreamUpdate, Subscription, SystemClock, doctor::DoctorReport,
-    transfer::TransferError,
+pub use muster_runtime::{
+    Batch, Clock, Encode, Encoded, Follower, News, StreamUpdate, Subscription, SystemClock,
+    doctor::DoctorReport, transfer::TransferError,
 };
-pub use muster_store::{Description, StoreAccess, StoreError};
+pub use muster_store::{Description, EventRow, StoreAccess, StoreError};
 pub use registry::{OperationEffect, OperationRow, Registry};
 pub use sessions::{
     ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,
     SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Told,
-    TreeRequest, TreeStage,
+    TreeRequest, TreeStage, session_event_text,
 };
 pub use tasks::{CALL_BYTES_MAX, Focus};
 pub use todos::SessionBinding;

@@ -12,7 +12,6 @@ mod change;
 mod fault;
 mod files;
 pub mod folders;
-mod frame;
 mod history;
 mod list;
 mod original;
@@ -31,7 +30,6 @@ pub use approvals::ApprovalsRequest;
 pub use change::RunChangeRequest;
 pub use fault::{RunCode, RunFault};
 pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
-pub use frame::{text_frame, text_of};
 pub use history::{ArtifactsRequest, EventsRequest, ListEnd, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_agents::contained::{LaunchError, LaunchOrder, launch};
@@ -44,7 +42,7 @@ pub use muster_agents::{
     IgnoredFiles, Merged, Probe, ProviderFamily, Worktree, WorktreeState, survey,
 };
 pub use search::{SearchAnswer, SearchRequest};
-pub use stream::StreamWord;
+pub use stream::{StreamWord, event_text};
 
 use std::path::PathBuf;
 

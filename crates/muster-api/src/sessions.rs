@@ -12,7 +12,6 @@ pub use connection::ConnectionMessages;
 pub use input::{InputFault, SaidInput};
 pub use list::{SessionCursor, SessionPage, SessionsRequest};
 
-use bytes::Bytes;
 use muster_core::{
     Documents, Draft, Timestamp, WorkRefusal,
     ctree::{ContextTree, tree::Compiled},
@@ -27,7 +26,7 @@ use muster_core::{
     },
     todo::ScopeKey,
 };
-use muster_engine::{Encoded, ExecuteError, Follower};
+use muster_runtime::{Encode, ExecuteError, Follower};
 use muster_store::{EventRow, StoreError};
 
 pub use muster_core::session::view::{
@@ -192,25 +191,25 @@ impl SessionDesk<'_> {
         self.read(id, view::snapshots)
     }
 
-    /// Follows its events behind a number, as frames of an event stream (SS-2).
-    pub fn follow(self, id: &SessionId, after: u64) -> Told<Follower> {
-        Ok(self.0.engine().follow(id.stream(), after, frame)?)
+    /// Follows its events after a number. Each is encoded once for all readers:
+    /// [`session_event_text`] has its text.
+    pub fn follow(self, id: &SessionId, after: u64, encode: Encode) -> Told<Follower> {
+        Ok(self.0.engine().follow(id.stream(), after, encode)?)
     }
 }
 
-/// A stored event as a frame: its number, so that a reader can resume behind it, and its JSON.
-fn frame(stream: &str, row: &EventRow) -> Encoded {
+/// A stored event as it is sent; nothing for the one that ends the session.
+pub fn session_event_text(stream: &str, row: &EventRow) -> Option<String> {
     if row.kind == session::body::SESSION_ENDED {
-        return Encoded::End;
+        return None;
     }
-    let Some(id) = SessionId::of_stream(stream) else { return Encoded::End };
-    match session::encode_row(&id, row.seq, row.at, &row.body) {
-        Ok(json) => Encoded::Frame(Bytes::from(format!("id: {}\ndata: {json}\n\n", row.seq))),
-        Err(error) => {
-            tracing::error!(%error, stream, seq = row.seq, "an event cannot be read");
-            Encoded::End
-        }
-    }
+    let id = SessionId::of_stream(stream)?;
+    let encoded = session::encode_row(&id, row.seq, row.at, &row.body);
+    encoded
+        .inspect_err(
+            |error| tracing::error!(%error, stream, seq = row.seq, "an event is unreadable"),
+        )
+        .ok()
 }
 
 fn random_bits() -> Result<u128, StoreError> {

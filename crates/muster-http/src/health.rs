@@ -14,7 +14,7 @@ use crate::server_state::ServerState;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Health {
     status: HealthStatus,
-    #[schemars(schema_with = "protocol_version")]
+    #[schemars(extend("const" = PROTOCOL_VERSION))]
     protocol_version: &'static str,
     version: &'static str,
     engine_version: &'static str,
@@ -41,10 +41,6 @@ enum HealthStatus {
 struct StoreHealth {
     engine: String,
     schema_version: u32,
-}
-
-fn protocol_version(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({"const": PROTOCOL_VERSION})
 }
 
 /// 200 when the store can be used and 503 when it cannot, and what there is to say about it.

@@ -21,6 +21,7 @@ mod operations;
 mod page;
 mod page_session;
 mod person;
+mod pieces;
 mod refusal;
 mod reply;
 mod request;
@@ -30,6 +31,7 @@ mod server;
 mod server_state;
 mod sessions;
 mod sign_in;
+mod sse;
 mod status;
 mod token;
 

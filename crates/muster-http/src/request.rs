@@ -15,7 +15,6 @@ use muster_core::{
     run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId, TurnId},
     session::SessionId,
 };
-use serde_json::Value;
 
 pub(crate) use parameter::{
     GivenParameter, Parameter, ParameterDoc, ParameterValue, QueryParameters, RowLimit,
@@ -109,10 +108,6 @@ macro_rules! run_ids {
             fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
                 let unknown = |_| RunFault::new(RunCode::$code, format!("there is no {text:?}"));
                 Ok(text.parse().map_err(unknown).map_err(|fault| fault.at(given.name))?)
-            }
-
-            fn schema() -> Value {
-                String::schema()
             }
         }
     )*};

@@ -9,7 +9,6 @@ mod changes;
 mod graph;
 mod history;
 mod life;
-mod pieces;
 mod request;
 mod shelf;
 mod socket;

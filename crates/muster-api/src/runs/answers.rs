@@ -25,10 +25,6 @@ use serde_json::{json, value::RawValue};
 
 use super::{history::ListEnd, stream::StreamWord, templates::TemplateRow};
 
-fn always_true(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"const": true})
-}
-
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -41,7 +37,7 @@ pub struct RunsHealth {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct DoneAnswer {
-    #[schemars(schema_with = "always_true")]
+    #[schemars(extend("const" = true))]
     ok: bool,
 }
 

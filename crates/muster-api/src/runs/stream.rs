@@ -13,13 +13,13 @@ use muster_core::{
         },
     },
 };
-use muster_engine::{Encoded, Follower};
+use muster_runtime::{Encode, Follower};
 use muster_store::EventRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{RunDesk, RunTold, frame::text_frame, seed};
+use super::{RunDesk, RunTold, seed};
 
 /// The event that ends a run.
 const RUN_DELETED: &str = "run.deleted";
@@ -80,12 +80,13 @@ impl RunDesk<'_> {
         })
     }
 
-    /// Follows a run behind a number, every event as the [`text_frame`] that is sent.
-    pub fn follow(self, run: RunId, after: u64) -> RunTold<Follower> {
+    /// Follows a run after a number. Each event is encoded once for all readers: [`event_text`] has
+    /// its text.
+    pub fn follow(self, run: RunId, after: u64, encode: Encode) -> RunTold<Follower> {
         Ok(self.engine().follow(run.stream(), after, encode)?)
     }
 
-    pub fn follow_all(self) -> RunTold<Follower> {
+    pub fn follow_all(self, encode: Encode) -> RunTold<Follower> {
         Ok(self.engine().follow_all("run/", encode)?)
     }
 
@@ -119,11 +120,9 @@ impl RunDesk<'_> {
     }
 }
 
-/// A stored event as it is sent.
-fn encode(stream: &str, row: &EventRow) -> Encoded {
-    let Some(run) = RunId::of_stream(stream).filter(|_| row.kind != RUN_DELETED) else {
-        return Encoded::End;
-    };
+/// A stored event as it is sent; nothing for the one that ends the run.
+pub fn event_text(stream: &str, row: &EventRow) -> Option<String> {
+    let run = RunId::of_stream(stream).filter(|_| row.kind != RUN_DELETED)?;
     let line = LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body };
-    Encoded::Frame(text_frame(&served(run, line)).into())
+    Some(served(run, line))
 }

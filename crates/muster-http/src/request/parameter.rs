@@ -156,7 +156,9 @@ impl GivenParameter<'_> {
 pub(crate) trait Parameter: Sized {
     fn read(given: &GivenParameter<'_>) -> Result<Self, Fault>;
 
-    fn schema() -> Value;
+    fn schema() -> Value {
+        json!({"type": "string"})
+    }
 }
 
 /// The value of a parameter that is given.
@@ -166,7 +168,9 @@ pub(crate) trait ParameterValue: Sized {
 
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault>;
 
-    fn schema() -> Value;
+    fn schema() -> Value {
+        json!({"type": "string"})
+    }
 }
 
 impl<T: ParameterValue> Parameter for Option<T> {
@@ -186,10 +190,6 @@ impl<T: ParameterValue> Parameter for Option<T> {
 impl ParameterValue for String {
     fn read(_given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         Ok(text.to_owned())
-    }
-
-    fn schema() -> Value {
-        json!({"type": "string"})
     }
 }
 
@@ -264,5 +264,69 @@ impl Parameter for bool {
 
     fn schema() -> Value {
         json!({"type": "boolean"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Uri;
+    use serde_json::{Value, json};
+
+    use super::{QueryParameters, RowLimit, WholeNumber};
+    use crate::{dialect::ErrorDialect, fault::Fault};
+
+    parameters! {
+        struct Query {
+            /// Rows.
+            "limit" limit: RowLimit<20, 100>,
+            "max_chars" chars: Option<WholeNumber<1, { u64::MAX }>>,
+            "all" all: bool,
+            "name" name: Option<String>,
+        }
+    }
+
+    fn read(query: &str, dialect: ErrorDialect) -> Result<Query, String> {
+        let uri: Uri = format!("/?{query}").parse().unwrap();
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).unwrap();
+        let read = Query::read(&pairs.0.into_iter().collect(), dialect);
+        read.map_err(|fault| match fault {
+            Fault::Run(fault) => format!("{}: {}", fault.path.unwrap(), fault.detail),
+            Fault::Session(fault) => format!("{fault:?}"),
+            Fault::Http(refusal) => format!("{refusal:?}"),
+        })
+    }
+
+    #[test]
+    fn what_is_not_given_has_its_default() {
+        let query = read("other=1", ErrorDialect::Runs).unwrap();
+        assert!(query.limit.rows() == 20 && query.chars.is_none() && !query.all);
+        let query = read("limit=7&limit=8&max_chars=9&all=1&name=x", ErrorDialect::Runs).unwrap();
+        assert!(query.limit.rows() == 8 && query.chars.unwrap().0 == 9 && query.all);
+        assert_eq!(query.name.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn each_dialect_has_its_own_words_and_spaces() {
+        let refused = |query, dialect| read(query, dialect).err().unwrap();
+        let limit = refused("limit=0", ErrorDialect::Runs);
+        assert_eq!(limit, "limit: limit must be a whole number from 1 to 100");
+        let chars = refused("max_chars=+5", ErrorDialect::Runs);
+        assert_eq!(chars, "max_chars: max_chars must be a whole number of 1 or more");
+        assert!(read("max_chars=%205", ErrorDialect::Bridge).is_ok());
+        let chars = refused("max_chars=0", ErrorDialect::Bridge);
+        assert!(chars.contains("a whole number of at least 1 is needed"), "{chars}");
+        let all = refused("all=yes", ErrorDialect::Bridge);
+        assert!(all.contains("true, 1, false or 0 is needed"), "{all}");
+        let blank = |dialect| read("name=%20", dialect).unwrap().name.is_none();
+        assert!(blank(ErrorDialect::Bridge) && !blank(ErrorDialect::Runs));
+    }
+
+    #[test]
+    fn the_document_has_names_bounds_and_comments() {
+        let shown: Vec<(&str, &str, Value)> =
+            Query::described().into_iter().map(|it| (it.name, it.description, it.schema)).collect();
+        let whole = |least: u64| json!({"type": "integer", "minimum": least});
+        assert_eq!(shown[0], ("limit", "Rows.", whole(0)));
+        assert_eq!(shown[1], ("max_chars", "", whole(1)));
     }
 }

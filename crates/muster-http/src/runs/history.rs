@@ -22,12 +22,10 @@ use muster_core::run::{
 };
 use serde_json::Value;
 
-use super::{
-    pieces,
-    request::{RunsReply, ask, tell},
-};
+use super::request::{RunsReply, ask, tell};
 use crate::{
     fault::Fault,
+    pieces,
     reply::Streamed,
     request::{
         GivenParameter, Ids, Parameter, ParameterValue, Params, RowLimit, parameters, words,
@@ -86,10 +84,6 @@ impl ParameterValue for RowCursor {
 
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         u64::read(given, text).map(Self)
-    }
-
-    fn schema() -> Value {
-        String::schema()
     }
 }
 
@@ -208,10 +202,6 @@ impl Parameter for SearchWords {
             given.refused(format!("q must have words, {QUESTION_CHARS_MAX} characters at most"))
         })
     }
-
-    fn schema() -> Value {
-        String::schema()
-    }
 }
 
 /// Where a search goes on.
@@ -220,10 +210,6 @@ struct SearchPlace(RunCursor);
 impl ParameterValue for SearchPlace {
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         text.parse().map(Self).map_err(|()| given.must_be("the nextCursor of an answer"))
-    }
-
-    fn schema() -> Value {
-        String::schema()
     }
 }
 

@@ -42,10 +42,6 @@ impl ParameterValue for RunCursor {
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|()| given.must_be("one that a page gave"))
     }
-
-    fn schema() -> Value {
-        String::schema()
-    }
 }
 
 parameters! {

@@ -9,6 +9,7 @@
 //! Nothing is kept for a reader but what is being sent: the next piece is taken from the feed that
 //! all readers of a run share, when the socket has room for it.
 
+mod frame;
 mod line;
 mod upgrade;
 

@@ -98,13 +98,9 @@ pub(super) async fn provider_status() -> Reply<ProviderKeys> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct KeyRefused {
-    #[schemars(schema_with = "never")]
+    #[schemars(extend("const" = false))]
     ok: bool,
     detail: &'static str,
-}
-
-fn never(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"const": false})
 }
 
 /// A body that is not looked at.

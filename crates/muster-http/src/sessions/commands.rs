@@ -11,7 +11,7 @@ use muster_core::{
         command::{PermissionAnswer, SessionControl, SessionDecision, SessionInput, SessionOrder},
     },
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -37,16 +37,12 @@ pub(super) struct InputRequest {
 }
 
 /// What everything that was accepted says of itself.
-pub(super) fn accepted(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"const": ACCEPTED})
-}
-
 pub(super) const ACCEPTED: &str = "accepted";
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct InputAnswer {
-    #[schemars(schema_with = "accepted")]
+    #[schemars(extend("const" = ACCEPTED))]
     status: &'static str,
     seq: u64,
     turn_id: Option<String>,
@@ -86,7 +82,7 @@ pub(super) struct CommandRequest {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct CommandAnswer {
-    #[schemars(schema_with = "accepted")]
+    #[schemars(extend("const" = ACCEPTED))]
     status: &'static str,
     #[schemars(with = "Option<AnyObject>")]
     detail: CommandDetail,

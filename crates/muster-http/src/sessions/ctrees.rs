@@ -11,7 +11,7 @@ use muster_core::{
     },
     session::{SessionId, view::Ctrees},
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ parameters! {
 pub(super) struct TreeAnswer {
     session_id: SessionId,
     seq: u64,
-    #[schemars(schema_with = "live")]
+    #[schemars(extend("const" = "live"))]
     source: &'static str,
     #[schemars(extend("enum" = ["raw", "collapsed"]))]
     stage: &'static str,
@@ -97,10 +97,6 @@ pub(super) struct TreeAnswer {
     selection: TreeSelection,
     hashes: TreeHashes,
     next_cursor: Option<NodeId>,
-}
-
-fn live(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"const": "live"})
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -268,10 +264,6 @@ impl fmt::Display for DroppedCursor {
 impl ParameterValue for DroppedCursor {
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         Self::parse(text).ok_or_else(|| given.refused(UNKNOWN_CURSOR))
-    }
-
-    fn schema() -> Value {
-        String::schema()
     }
 }
 

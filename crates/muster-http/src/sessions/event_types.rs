@@ -9,11 +9,11 @@ use axum::body::Bytes;
 use muster_api::Batch;
 use muster_core::{session::limits::TYPE_CHARS_MAX, text};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::{
     fault::Fault,
-    request::{GivenParameter, Parameter, ParameterValue as _},
+    request::{GivenParameter, Parameter},
+    sse,
 };
 
 /// The types that are wanted; without any, all are.
@@ -42,10 +42,6 @@ impl Parameter for TypeFilter {
         }
         Ok(Self(names.map(str::to_owned).collect()))
     }
-
-    fn schema() -> Value {
-        String::schema()
-    }
 }
 
 impl TypeFilter {
@@ -61,11 +57,9 @@ impl TypeFilter {
         }
     }
 
-    /// A frame is the line `id:` and the line `data:` with the event (SS-2).
     fn wants(&self, frame: &[u8]) -> bool {
-        let mut lines = frame.split(|byte| *byte == b'\n');
-        let data = lines.find_map(|line| line.strip_prefix(b"data: "));
-        let typed = data.and_then(|data| serde_json::from_slice::<Typed<'_>>(data).ok());
+        let typed =
+            sse::data(frame).and_then(|data| serde_json::from_slice::<Typed<'_>>(data).ok());
         typed.is_some_and(|typed| self.0.contains(&*typed.kind))
     }
 }

@@ -4,25 +4,18 @@
 //!   hello ─ snapshots ─ stored events behind `after_seq` ─ live events        (SS-7)
 //!                        ╰─ a reader that does not keep up: gap, snapshots, and on  (SS-10)
 //! ```
-//!
-//! Nothing is kept for a reader but the piece that is being sent: the next one is taken from the
-//! feed when the socket has room for it.
 
-use std::{
-    convert::Infallible,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::sync::Arc;
 
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequestParts, State},
-    http::{HeaderValue, Response, header, request::Parts},
+    http::{Response, request::Parts},
     response::IntoResponse,
 };
-use hyper::body::Frame;
-use muster_api::{ConnectionMessages, Follower, News};
+use muster_api::{
+    ConnectionMessages, Encoded, EventRow, Follower, News, StoreError, session_event_text,
+};
 use muster_core::{
     AnyObject,
     session::{
@@ -32,18 +25,14 @@ use muster_core::{
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
-use tokio::{
-    sync::{mpsc, watch},
-    time::{Instant, sleep_until},
-};
 
 use super::{event_types::TypeFilter, fault::SessionHttpFault, request::ask};
 use crate::{
     describe::{Describe, Described},
     fault::Fault,
-    limits::KEEP_ALIVE_AFTER,
     request::{GivenParameter, Ids, Parameter, Params, WholeNumber, parameters},
     server_state::ServerState,
+    sse::{self, EventSource, NextPiece},
 };
 
 /// Whether a stream begins with what happened so far.
@@ -167,104 +156,70 @@ pub(super) async fn follow(
         SessionHttpFault::resume_window_exceeded(detail)
     })?;
     let sessions = site.app.sessions();
-    let follower = sessions.follow(&id, opening.after_seq)?;
+    let follower = sessions.follow(&id, opening.after_seq, encode)?;
     let mut messages = sessions.connection(&id)?;
     let now = site.app.engine().now();
     let mut text = String::from(": muster\n\n");
-    push_event(&mut text, &messages.hello(now, &opening));
+    sse::push_unnumbered(&mut text, &messages.hello(now, &opening));
     if opening.has_snapshots() {
-        messages.snapshots(now, &state).iter().for_each(|event| push_event(&mut text, event));
+        let snapshots = messages.snapshots(now, &state);
+        snapshots.iter().for_each(|event| sse::push_unnumbered(&mut text, event));
     }
-    let (sender, receiver) = mpsc::channel(1);
     let stop = site.streams.subscribe();
-    tokio::spawn(Line { site, id, types, messages, sender, stop }.run(text.into(), follower));
-    let mut response = Response::new(Body::new(Pieces(receiver)));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(EventStream(response))
+    let source = FollowedSession { site, id, types, messages, follower };
+    Ok(EventStream(sse::respond(text.into(), source, stop)))
 }
 
-/// A stream-only event: without an `id:` line it never becomes a resume point (EN-11).
-fn push_event(text: &mut String, event: &str) {
-    text.push_str("data: ");
-    text.push_str(event);
-    text.push_str("\n\n");
+/// A stored event as a frame of the stream (SS-2).
+fn encode(stream: &str, row: &EventRow) -> Encoded {
+    let text = session_event_text(stream, row);
+    text.map_or(Encoded::End, |json| Encoded::Frame(sse::stored(row.seq, &json)))
 }
 
-/// One reader's connection.
-struct Line {
+/// What one reader follows.
+struct FollowedSession {
     site: Arc<ServerState>,
     id: SessionId,
     types: TypeFilter,
     messages: ConnectionMessages,
-    sender: mpsc::Sender<Bytes>,
-    stop: watch::Receiver<bool>,
+    follower: Follower,
 }
 
-impl Line {
-    /// Sends until the reader leaves, the session ends or the server stops.
-    async fn run(mut self, opening: Bytes, mut follower: Follower) {
-        let mut next = Some(opening);
-        while let Some(piece) = next {
-            if self.sender.send(piece).await.is_err() {
-                return;
-            }
-            next = self.next(&mut follower).await;
-        }
+impl EventSource for FollowedSession {
+    type News = Result<News, StoreError>;
+
+    async fn wait(&mut self) -> Self::News {
+        self.follower.next().await
     }
 
-    /// What is to be sent next; `None` ends the stream.
-    async fn next(&mut self, follower: &mut Follower) -> Option<Bytes> {
-        let quiet = Instant::now() + KEEP_ALIVE_AFTER;
-        loop {
-            let news = tokio::select! {
-                () = self.sender.closed() => return None,
-                _ = self.stop.wait_for(|stopped| *stopped) => return None,
-                // Also for a reader whose filter drops everything that comes.
-                () = sleep_until(quiet) => return Some(Bytes::from_static(b": keep-alive\n\n")),
-                news = follower.next() => news,
-            };
-            match news {
-                Ok(News::Events(batches)) => {
-                    let wanted = self.types.pass(&batches);
-                    if !wanted.is_empty() {
-                        return Some(wanted);
-                    }
-                }
-                Ok(News::Gap { from, to }) => return self.gap(from, to).await,
-                Ok(News::End) => return None,
-                Err(error) => {
-                    tracing::warn!(%error, session = %self.id, "a stream broke off");
-                    return None;
-                }
+    async fn piece(&mut self, news: Self::News) -> NextPiece {
+        match news {
+            Ok(News::Events(batches)) => {
+                let wanted = self.types.pass(&batches);
+                if wanted.is_empty() { NextPiece::Nothing } else { NextPiece::Send(wanted) }
+            }
+            Ok(News::Gap { from, to }) => {
+                self.gap(from, to).await.map_or(NextPiece::End, NextPiece::Send)
+            }
+            Ok(News::End) => NextPiece::End,
+            Err(error) => {
+                tracing::warn!(%error, session = %self.id, "a stream broke off");
+                NextPiece::End
             }
         }
     }
+}
 
+impl FollowedSession {
     /// SS-10: what was dropped, then every list as it stands.
     async fn gap(&mut self, from: u64, to: u64) -> Option<Bytes> {
         let id = self.id.clone();
         let state = ask(&self.site, move |app| app.sessions().snapshots(&id)).await.ok()?;
         let now = self.site.app.engine().now();
         let mut text = String::new();
-        push_event(&mut text, &self.messages.gap(now, (from, to)));
-        self.messages.snapshots(now, &state).iter().for_each(|event| push_event(&mut text, event));
+        sse::push_unnumbered(&mut text, &self.messages.gap(now, (from, to)));
+        let snapshots = self.messages.snapshots(now, &state);
+        snapshots.iter().for_each(|event| sse::push_unnumbered(&mut text, event));
         Some(text.into())
-    }
-}
-
-/// The pieces as a response's body.
-struct Pieces(mpsc::Receiver<Bytes>);
-
-impl hyper::body::Body for Pieces {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
     }
 }

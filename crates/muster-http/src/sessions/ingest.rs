@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    commands::{ACCEPTED, accepted},
+    commands::ACCEPTED,
     fault::SessionHttpFault,
     request::{SessionsReply, ask},
 };
@@ -50,7 +50,7 @@ pub(super) struct EventRequest {
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct EventAnswer {
-    #[schemars(schema_with = "accepted")]
+    #[schemars(extend("const" = ACCEPTED))]
     status: &'static str,
     seq: u64,
     id: String,

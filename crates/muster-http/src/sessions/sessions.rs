@@ -107,10 +107,6 @@ impl ParameterValue for SessionCursor {
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|()| given.refused(UNKNOWN_CURSOR))
     }
-
-    fn schema() -> Value {
-        String::schema()
-    }
 }
 
 /// Values that metadata must have, by their keys.
@@ -130,10 +126,6 @@ impl Parameter for MetadataFilter {
             }
         }
         Ok(Self(wanted))
-    }
-
-    fn schema() -> Value {
-        String::schema()
     }
 }
 

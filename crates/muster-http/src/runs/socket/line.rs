@@ -7,10 +7,7 @@ use std::{
 
 use axum::body::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
-use muster_api::{
-    Batch, Follower, News, StoreError,
-    runs::{StreamWord, text_of},
-};
+use muster_api::{Batch, Follower, News, StoreError, runs::StreamWord};
 use muster_core::run::id::RunId;
 use serde_json::Value;
 use tokio::{
@@ -25,6 +22,7 @@ use tokio_tungstenite::tungstenite::{
 use super::{
     super::request::{ask, ask_large},
     Wish,
+    frame::{encode, text_of},
     upgrade::Socket,
 };
 use crate::{
@@ -166,22 +164,21 @@ impl SocketConnection {
     async fn begin(&mut self, socket: &mut Socket) -> Result<Follower, End> {
         let runs = self.site.app.runs();
         let (Some(run), Some(last)) = (self.wish.run, self.last_seq) else {
-            return runs.follow_all().map_err(|_| End::Broken);
+            return runs.follow_all(encode).map_err(|_| End::Broken);
         };
         let Some(since) = self.wish.since else {
             if !self.wish.filter.admits_type("run.patch") {
-                return runs.follow(run, last).map_err(|_| End::Broken);
+                return runs.follow(run, last, encode).map_err(|_| End::Broken);
             }
             self.snapshot(socket, run).await?;
-            let followed = self.site.app.runs().follow(run, self.floor);
+            let followed = self.site.app.runs().follow(run, self.floor, encode);
             return followed.map_err(|_| End::Broken);
         };
         if since <= last {
-            return runs.follow(run, since).map_err(|_| End::Broken);
+            return runs.follow(run, since, encode).map_err(|_| End::Broken);
         }
-        let follower = runs.follow(run, last).map_err(|_| End::Broken)?;
-        let from_seq = Some(last + 1);
-        let to_seq = Some(since);
+        let follower = runs.follow(run, last, encode).map_err(|_| End::Broken)?;
+        let (from_seq, to_seq) = (Some(last + 1), Some(since));
         self.word(socket, StreamWord::Gap { from_seq, to_seq, reason: "ahead" }).await?;
         self.snapshot(socket, run).await?;
         Ok(follower)

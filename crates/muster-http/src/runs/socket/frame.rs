@@ -1,6 +1,8 @@
 //! How a text stands on a WebSocket: written once for all of its readers, so that what reaches
 //! each of them is a copy of memory.
 
+use muster_api::{Encoded, EventRow, runs::event_text};
+
 /// First byte of a text that comes whole.
 const WHOLE_TEXT: u8 = 0x81;
 /// Lengths up to this stand in the second byte itself.
@@ -10,7 +12,7 @@ const LENGTH_IN_TWO: u8 = 126;
 const LENGTH_IN_EIGHT: u8 = 127;
 
 /// A text as the frame that a server sends (RFC 6455, section 5.2), which is not masked.
-pub fn text_frame(text: &str) -> Vec<u8> {
+fn text_frame(text: &str) -> Vec<u8> {
     let mut frame = Vec::with_capacity(text.len() + 10);
     frame.push(WHOLE_TEXT);
     match (u8::try_from(text.len()), u16::try_from(text.len())) {
@@ -28,8 +30,14 @@ pub fn text_frame(text: &str) -> Vec<u8> {
     frame
 }
 
+/// A stored event as a frame.
+pub(super) fn encode(stream: &str, row: &EventRow) -> Encoded {
+    let text = event_text(stream, row);
+    text.map_or(Encoded::End, |text| Encoded::Frame(text_frame(&text).into()))
+}
+
 /// The text in such a frame; nothing if it is none.
-pub fn text_of(frame: &[u8]) -> Option<&str> {
+pub(super) fn text_of(frame: &[u8]) -> Option<&str> {
     let head = match *frame.get(1)? {
         LENGTH_IN_TWO => 4,
         LENGTH_IN_EIGHT => 10,

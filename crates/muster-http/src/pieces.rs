@@ -11,10 +11,10 @@ use hyper::body::Frame;
 use tokio::sync::mpsc;
 
 /// A piece, or why there are no more.
-pub(super) type FilePiece = Result<Bytes, io::Error>;
+pub(crate) type FilePiece = Result<Bytes, io::Error>;
 
 /// A body, and where its pieces go in.
-pub(super) fn channel() -> (mpsc::Sender<FilePiece>, Body) {
+pub(crate) fn channel() -> (mpsc::Sender<FilePiece>, Body) {
     let (sender, receiver) = mpsc::channel(1);
     (sender, Body::new(Pieces(receiver)))
 }
