@@ -112,7 +112,7 @@ async fn run_blocking<T: Send + 'static>(
 pub(crate) fn own_routes() -> Vec<Route> {
     vec![
         post("/api/ops/{name}", "", operations::call),
-        get("/assets/{file}", "", page::asset),
+        get("/assets/{file}", "", page::asset).public(),
         get("/api/ops", "List the operations with their schemas", operations::list),
         get("/api/about", "Describe this server", about::show),
         get("/openapi.json", "This document", about::openapi),
@@ -133,10 +133,15 @@ pub(crate) fn own_routes() -> Vec<Route> {
     ]
 }
 
+/// Every route; those of the bridge exist with the prefix `/v1`, too.
+pub(crate) fn all_routes() -> impl Iterator<Item = Route> {
+    own_routes().into_iter().chain(sessions::unprefixed()).chain(runs::listed())
+}
+
 /// What only a person may ask for.
 pub(crate) fn person_routes() -> PersonRoutes {
     // The bridge has nothing of that kind, with or without its prefix.
-    PersonRoutes::of(own_routes().into_iter().chain(runs::listed()))
+    PersonRoutes::of(all_routes())
 }
 
 /// All routes inside the security layer.

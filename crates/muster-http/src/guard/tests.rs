@@ -8,8 +8,13 @@ use muster_api::runs::Bearer;
 use muster_core::run::id::{NodeId, RunId};
 use tempfile::TempDir;
 
-use super::{CallerRole, Hosts, Keys, RequestGuard, Requester};
-use crate::{page_session::NewPageSession, refusal::RefusalKind, server_state::person_routes};
+use super::{CallerRole, Hosts, Keys, RequestGuard, Requester, is_of_agents, is_public};
+use crate::{
+    page_session::NewPageSession,
+    refusal::RefusalKind,
+    route::OpenTo,
+    server_state::{all_routes, person_routes},
+};
 
 const OWN_HOST: (&str, &str) = ("host", "localhost:7717");
 const OWN_ORIGIN: (&str, &str) = ("origin", "http://localhost:7717");
@@ -224,4 +229,15 @@ fn routes_of_agents_know_nodes_and_nobody_else() {
     assert_eq!(with(("authorization", &person)), [Err(RefusalKind::Unauthorized); 2]);
     let elsewhere = head("GET", "/api/runs", &[OWN_HOST, ("authorization", &of_node)]);
     assert_eq!(admit(&gate, &elsewhere), Err(RefusalKind::Unauthorized));
+}
+
+#[test]
+fn strangers_and_nodes_get_where_the_rows_say() {
+    for route in all_routes() {
+        let path = route.path.replace(['{', '}'], "");
+        let head = head(&route.method.to_uppercase(), &path, &[]);
+        let place = format!("{} {}", route.method, route.path);
+        assert_eq!(is_public(&head), route.open_to == OpenTo::Public, "{place}");
+        assert_eq!(is_of_agents(&head), route.open_to == OpenTo::Nodes, "{place}");
+    }
 }
