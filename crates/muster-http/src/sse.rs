@@ -40,7 +40,7 @@ pub(crate) fn data(frame: &[u8]) -> Option<&[u8]> {
 }
 
 /// What a stream sends after its first piece.
-pub(crate) trait EventSource: Send + 'static {
+pub(crate) trait SseSource: Send + 'static {
     type News: Send;
 
     /// Waits until something happened. May be dropped at any time.
@@ -60,7 +60,7 @@ pub(crate) enum NextPiece {
 /// Streams until the source ends, the reader leaves, or `stop` turns true.
 pub(crate) fn respond(
     first: Bytes,
-    source: impl EventSource,
+    source: impl SseSource,
     stop: watch::Receiver<bool>,
 ) -> Response<axum::body::Body> {
     let (sender, body) = pieces::channel();
@@ -74,7 +74,7 @@ pub(crate) fn respond(
 
 async fn run(
     first: Bytes,
-    mut source: impl EventSource,
+    mut source: impl SseSource,
     sender: mpsc::Sender<FilePiece>,
     mut stop: watch::Receiver<bool>,
 ) {

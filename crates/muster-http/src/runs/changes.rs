@@ -15,7 +15,7 @@ use crate::{
     reply::Streamed,
     request::{GivenParameter, Parameter, Params, parameters},
     server_state::ServerState,
-    sse::{self, EventSource, NextPiece},
+    sse::{self, SseSource, NextPiece},
 };
 
 parameters! {
@@ -44,7 +44,7 @@ pub(super) async fn follow(
 
 struct FollowedWork(Subscription);
 
-impl EventSource for FollowedWork {
+impl SseSource for FollowedWork {
     type News = Result<StreamUpdate, StoreError>;
 
     async fn wait(&mut self) -> Self::News {

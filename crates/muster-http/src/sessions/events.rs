@@ -32,7 +32,7 @@ use crate::{
     fault::Fault,
     request::{GivenParameter, Ids, Parameter, Params, WholeNumber, parameters},
     server_state::ServerState,
-    sse::{self, EventSource, NextPiece},
+    sse::{self, SseSource, NextPiece},
 };
 
 /// Whether a stream begins with what happened so far.
@@ -185,7 +185,7 @@ struct FollowedSession {
     follower: Follower,
 }
 
-impl EventSource for FollowedSession {
+impl SseSource for FollowedSession {
     type News = Result<News, StoreError>;
 
     async fn wait(&mut self) -> Self::News {
