@@ -1,25 +1,43 @@
 //! Lists over all streams of a room, page by page: the highest number first.
 
+use std::{fmt, str::FromStr};
+
 use muster_core::Aggregate;
 use muster_engine::Engine;
 use muster_store::{CatalogueQuery, StoreError};
 
-/// Where a document is in such a list: by a number, and among equal numbers by something that never
-/// changes. A page begins behind a place whatever was added or removed since.
-pub(crate) trait CataloguePlace: Ord + Clone {
-    /// The number that the store sorts by.
-    fn number(&self) -> u64;
+/// A place in such a list: a number that the store sorts by, and the id of the stream, which orders
+/// equal numbers. A page begins after a place, whatever was added or removed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PageCursor<Id> {
+    pub(crate) number: u64,
+    pub(crate) id: Id,
 }
 
-/// The next documents behind a place, about this many. Documents with the same number are never
+impl<Id: fmt::Display> fmt::Display for PageCursor<Id> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.number, self.id)
+    }
+}
+
+impl<Id: FromStr> FromStr for PageCursor<Id> {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (number, id) = text.split_once('.').ok_or(())?;
+        Ok(Self { number: number.parse().map_err(|_| ())?, id: id.parse().map_err(|_| ())? })
+    }
+}
+
+/// The next documents after a place, about this many. Documents with the same number are never
 /// cut in two, because the store does not know their order among each other.
-pub(crate) fn next<A: Aggregate, P: CataloguePlace>(
+pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
     engine: &Engine,
     kind: &'static str,
-    (behind, about): (Option<&P>, u32),
-    place: impl Fn(&str, &A::Document) -> Option<P>,
-) -> Result<Vec<(P, A::Document)>, StoreError> {
-    let below = behind.map(|place| place.number().saturating_add(1));
+    (behind, about): (Option<&PageCursor<Id>>, u32),
+    place: impl Fn(&str, &A::Document) -> Option<PageCursor<Id>>,
+) -> Result<Vec<(PageCursor<Id>, A::Document)>, StoreError> {
+    let below = behind.map(|place| place.number.saturating_add(1));
     let mut limit = about;
     loop {
         let found = engine.catalogue::<A>(&CatalogueQuery { kind, below, limit: Some(limit) })?;
@@ -29,9 +47,9 @@ pub(crate) fn next<A: Aggregate, P: CataloguePlace>(
             let place = place(&stream, &document)?;
             Some((place, document))
         });
-        let mut placed: Vec<(P, A::Document)> = placed.collect();
-        if let Some(last) = placed.last().map(|(place, _)| place.number()).filter(|_| is_full) {
-            placed.retain(|(place, _)| place.number() != last);
+        let mut placed: Vec<(PageCursor<Id>, A::Document)> = placed.collect();
+        if let Some(last) = placed.last().map(|(place, _)| place.number).filter(|_| is_full) {
+            placed.retain(|(place, _)| place.number != last);
         }
         placed.retain(|(place, _)| behind.is_none_or(|behind| place < behind));
         placed.sort_by(|(a, _), (b, _)| b.cmp(a));

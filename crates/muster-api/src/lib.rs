@@ -28,6 +28,7 @@ mod toolset;
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
+pub use catalogue::PageCursor;
 pub use echo::{shorten_value, shorten_words};
 pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,

@@ -18,7 +18,7 @@ use muster_core::{
 
 pub(crate) use parameter::{
     GivenParameter, Parameter, ParameterDoc, ParameterValue, QueryParameters, RowLimit,
-    WholeNumber, parameters, words,
+    UNKNOWN_CURSOR, WholeNumber, parameters, words,
 };
 
 use crate::{

@@ -1,7 +1,5 @@
 //! The list of runs: the newest change first, page by page.
 
-use std::{fmt, str::FromStr};
-
 use muster_core::{
     Json,
     run::{
@@ -16,7 +14,7 @@ use muster_engine::ExecuteError;
 use muster_store::{CatalogueQuery, StoreError};
 
 use super::{RunDesk, RunTold, answers::RunsAnswer, history::ListEnd};
-use crate::catalogue::{self, CataloguePlace};
+use crate::catalogue::{self, PageCursor};
 
 /// What is wanted of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,26 +29,7 @@ pub struct RunsRequest {
 
 /// A place among runs: a number, by which they are listed or which counts inside of one, and the
 /// run. In this list it is the time of the run's last change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RunCursor {
-    pub(super) number: u64,
-    pub(super) run: RunId,
-}
-
-impl fmt::Display for RunCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.number, self.run)
-    }
-}
-
-impl FromStr for RunCursor {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (number, run) = text.split_once('.').ok_or(())?;
-        Ok(Self { number: number.parse().map_err(|_| ())?, run: run.parse().map_err(|_| ())? })
-    }
-}
+pub type RunCursor = PageCursor<RunId>;
 
 impl RunDesk<'_> {
     /// A page of the list.
@@ -63,7 +42,7 @@ impl RunDesk<'_> {
             let Some(last) = places.last() else { break };
             behind = Some(*last);
             for place in places {
-                if let Some(run) = self.shown(place.run, request)? {
+                if let Some(run) = self.shown(place.id, request)? {
                     found.push((place, run));
                 }
             }
@@ -86,8 +65,7 @@ impl RunDesk<'_> {
     /// their id.
     fn places(self, behind: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
         let page = (behind.as_ref(), about);
-        let found =
-            catalogue::next::<RunAggregate, RunCursor>(self.engine(), "pulse", page, place)?;
+        let found = catalogue::next::<RunAggregate, RunId>(self.engine(), "pulse", page, place)?;
         Ok(found.into_iter().map(|(place, _)| place).collect())
     }
 
@@ -115,15 +93,9 @@ impl RunDesk<'_> {
     }
 }
 
-impl CataloguePlace for RunCursor {
-    fn number(&self) -> u64 {
-        self.number
-    }
-}
-
 fn place(stream: &str, document: &RunDocument) -> Option<RunCursor> {
-    let run = RunId::of_stream(stream)?;
+    let id = RunId::of_stream(stream)?;
     let RunDocument::Pulse(pulse) = document else { return None };
     let number = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
-    Some(RunCursor { number, run })
+    Some(RunCursor { number, id })
 }

@@ -65,12 +65,12 @@ impl RunDesk<'_> {
             None => self.all()?,
         };
         runs.sort_by(|a, b| b.cmp(a));
-        runs.retain(|run| request.behind.is_none_or(|behind| *run <= behind.run));
+        runs.retain(|run| request.behind.is_none_or(|behind| *run <= behind.id));
         let mut snapshot = self.engine().store().snapshot()?;
         let mut walk = Walk::new(request);
         let mut next = None;
         for run in runs {
-            let before = request.behind.filter(|behind| behind.run == run);
+            let before = request.behind.filter(|behind| behind.id == run);
             let before = before.map_or(u64::MAX, |behind| behind.number);
             next = walk.through(&mut *snapshot, run, before)?;
             if next.is_some() {
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         let mut end = snapshot.head(&stream)?.seq.min(before.saturating_sub(1));
         while end > 0 {
             if self.is_over() {
-                return Ok(Some(RunCursor { run, number: end + 1 }));
+                return Ok(Some(RunCursor { id: run, number: end + 1 }));
             }
             let after = end.saturating_sub(EVENTS_AT_ONCE);
             let limit = u32::try_from(end - after).unwrap_or(u32::MAX);
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
                 self.looked_at += 1;
                 self.take(self.request.question.hits(run, line(row)));
                 if self.is_over() && row.seq > 1 {
-                    return Ok(Some(RunCursor { run, number: row.seq }));
+                    return Ok(Some(RunCursor { id: run, number: row.seq }));
                 }
             }
             end = after;

@@ -1,6 +1,6 @@
 //! The list of sessions: the newest first, page by page.
 
-use std::{fmt, path::Path, str::FromStr};
+use std::path::Path;
 
 use muster_core::session::{
     self, SessionAggregate, SessionId, SessionRejection,
@@ -9,7 +9,7 @@ use muster_core::session::{
 };
 
 use super::{SessionDesk, SessionFault, Told};
-use crate::catalogue::{self, CataloguePlace};
+use crate::catalogue::{self, PageCursor};
 
 /// Sessions that are looked at together when any number of them is wanted.
 const PAGE_SESSIONS: u32 = 500;
@@ -28,35 +28,8 @@ pub struct SessionsRequest {
     pub limit: Option<u32>,
 }
 
-/// A place in the list: when a session was created, and its id. It stays a place when sessions are
-/// created or deleted.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SessionCursor {
-    created_at_ms: u64,
-    id: SessionId,
-}
-
-impl fmt::Display for SessionCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.created_at_ms, self.id)
-    }
-}
-
-impl FromStr for SessionCursor {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (created_at_ms, id) = text.split_once('.').ok_or(())?;
-        let created_at_ms = created_at_ms.parse().map_err(|_| ())?;
-        Ok(Self { created_at_ms, id: SessionId::of(id).ok_or(())? })
-    }
-}
-
-impl CataloguePlace for SessionCursor {
-    fn number(&self) -> u64 {
-        self.created_at_ms
-    }
-}
+/// A place in the list: when a session was created, and its id.
+pub type SessionCursor = PageCursor<SessionId>;
 
 /// A part of the list.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,8 +85,8 @@ impl SessionDesk<'_> {
 }
 
 fn place(stream: &str, document: &session::SessionDocument) -> Option<SessionCursor> {
-    let created_at_ms = u64::try_from(document.as_session()?.created_at.0).unwrap_or(0);
-    Some(SessionCursor { created_at_ms, id: SessionId::of_stream(stream)? })
+    let number = u64::try_from(document.as_session()?.created_at.0).unwrap_or(0);
+    Some(SessionCursor { number, id: SessionId::of_stream(stream)? })
 }
 
 impl SessionsRequest {

@@ -1,6 +1,6 @@
 //! Names: of a session, and of its events.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,14 @@ impl SessionId {
         let letters: Vec<char> = self.0.chars().filter(char::is_ascii_alphanumeric).collect();
         let tag: String = letters[letters.len().saturating_sub(TAG_CHARS)..].iter().collect();
         tag.to_ascii_uppercase()
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::of(text).ok_or(())
     }
 }
 

@@ -1,11 +1,14 @@
 //! Parameters of a query as typed values: one reader, one description and one complaint for each.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, str::FromStr};
 
-use muster_api::runs::RunFault;
+use muster_api::{PageCursor, runs::RunFault};
 use serde_json::{Value, json};
 
 use crate::{dialect::ErrorDialect, fault::Fault, sessions::SessionHttpFault};
+
+/// What sessions say about a cursor that no page gave.
+pub(crate) const UNKNOWN_CURSOR: &str = "it is not one that an earlier page gave";
 
 /// What a query says, by name.
 pub(crate) type RawQuery = BTreeMap<String, String>;
@@ -131,6 +134,14 @@ impl GivenParameter<'_> {
         }
     }
 
+    /// A complaint about a cursor that no page gave.
+    pub(crate) fn unknown_cursor(&self) -> Fault {
+        match self.dialect {
+            ErrorDialect::Bridge => self.refused(UNKNOWN_CURSOR),
+            ErrorDialect::Operations | ErrorDialect::Runs => self.must_be("one that a page gave"),
+        }
+    }
+
     fn whole(&self, text: &str, least: u64, most: u64) -> Result<u64, Fault> {
         let (text, is_plain) = match self.dialect {
             ErrorDialect::Bridge => (text.trim(), true),
@@ -202,6 +213,12 @@ impl ParameterValue for u64 {
 
     fn schema() -> Value {
         json!({"type": "integer", "minimum": 0})
+    }
+}
+
+impl<Id: FromStr> ParameterValue for PageCursor<Id> {
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|()| given.unknown_cursor())
     }
 }
 

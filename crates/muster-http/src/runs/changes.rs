@@ -15,7 +15,7 @@ use crate::{
     reply::Streamed,
     request::{GivenParameter, Parameter, Params, parameters},
     server_state::ServerState,
-    sse::{self, SseSource, NextPiece},
+    sse::{self, NextPiece, SseSource},
 };
 
 parameters! {

@@ -21,10 +21,9 @@ use serde_json::Value;
 
 use super::request::{AskedRun, RunsReply, Sender, ask, ask_large, tell};
 use crate::{
-    fault::Fault,
     health,
     reply::Reply,
-    request::{GivenParameter, Ids, ParameterValue, Params, RowLimit, parameters, words},
+    request::{Ids, Params, RowLimit, parameters, words},
     server_state::ServerState,
 };
 
@@ -36,12 +35,6 @@ words! {
     RunStatus: RunStatus::ALL, RunStatus::name;
     Extent: Extent::ALL, Extent::name;
     ArtifactExtent: ArtifactExtent::ALL, ArtifactExtent::name;
-}
-
-impl ParameterValue for RunCursor {
-    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|()| given.must_be("one that a page gave"))
-    }
 }
 
 parameters! {

@@ -18,12 +18,13 @@ use serde_json::{Value, json};
 use super::{
     fault::SessionHttpFault,
     request::{SessionsReply, ask, tell},
-    sessions::UNKNOWN_CURSOR,
 };
 use crate::{
     fault::Fault,
     reply::Reply,
-    request::{GivenParameter, Ids, ParameterValue, Params, WholeNumber, parameters},
+    request::{
+        GivenParameter, Ids, ParameterValue, Params, UNKNOWN_CURSOR, WholeNumber, parameters,
+    },
     server_state::ServerState,
 };
 
@@ -263,7 +264,7 @@ impl fmt::Display for DroppedCursor {
 
 impl ParameterValue for DroppedCursor {
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
-        Self::parse(text).ok_or_else(|| given.refused(UNKNOWN_CURSOR))
+        Self::parse(text).ok_or_else(|| given.unknown_cursor())
     }
 }
 

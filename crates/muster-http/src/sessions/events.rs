@@ -32,7 +32,7 @@ use crate::{
     fault::Fault,
     request::{GivenParameter, Ids, Parameter, Params, WholeNumber, parameters},
     server_state::ServerState,
-    sse::{self, SseSource, NextPiece},
+    sse::{self, NextPiece, SseSource},
 };
 
 /// Whether a stream begins with what happened so far.

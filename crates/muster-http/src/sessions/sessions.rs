@@ -21,10 +21,7 @@ use super::{
 use crate::{
     fault::Fault,
     reply::{NoContent, Reply},
-    request::{
-        Asked, GivenParameter, Ids, Parameter, ParameterValue, Params, WholeNumber, parameters,
-        words,
-    },
+    request::{Asked, GivenParameter, Ids, Parameter, Params, WholeNumber, parameters, words},
     server_state::ServerState,
 };
 
@@ -34,9 +31,6 @@ const SESSIONS_MAX: u64 = 1_000;
 const METADATA: &str = "metadata.";
 /// The header with the cursor of the next page.
 const NEXT_CURSOR: &str = "x-next-cursor";
-/// What is wrong with a cursor.
-pub(super) const UNKNOWN_CURSOR: &str = "it is not one that an earlier page gave";
-
 #[derive(Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct NewSessionRequest {
@@ -102,12 +96,6 @@ pub(super) async fn create(
 }
 
 words! { SessionStatus: SessionStatus::ALL, SessionStatus::word; }
-
-impl ParameterValue for SessionCursor {
-    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
-        text.parse().map_err(|()| given.refused(UNKNOWN_CURSOR))
-    }
-}
 
 /// Values that metadata must have, by their keys.
 struct MetadataFilter(Vec<(String, String)>);
