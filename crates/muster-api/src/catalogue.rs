@@ -29,6 +29,9 @@ impl<Id: FromStr> FromStr for PageCursor<Id> {
     }
 }
 
+/// Documents with their places.
+type Placed<A, Id> = Vec<(PageCursor<Id>, <A as Aggregate>::Document)>;
+
 /// The next documents after a place, about this many. Documents with the same number are never
 /// cut in two, because the store does not know their order among each other.
 pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
@@ -36,7 +39,7 @@ pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
     kind: &'static str,
     (behind, about): (Option<&PageCursor<Id>>, u32),
     place: impl Fn(&str, &A::Document) -> Option<PageCursor<Id>>,
-) -> Result<Vec<(PageCursor<Id>, A::Document)>, StoreError> {
+) -> Result<Placed<A, Id>, StoreError> {
     let below = behind.map(|place| place.number.saturating_add(1));
     let mut limit = about;
     loop {
@@ -47,7 +50,7 @@ pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
             let place = place(&stream, &document)?;
             Some((place, document))
         });
-        let mut placed: Vec<(PageCursor<Id>, A::Document)> = placed.collect();
+        let mut placed: Placed<A, Id> = placed.collect();
         if let Some(last) = placed.last().map(|(place, _)| place.number).filter(|_| is_full) {
             placed.retain(|(place, _)| place.number != last);
         }

@@ -12,8 +12,8 @@ mod event_types;
 mod events;
 mod fault;
 mod ingest;
+mod life;
 mod request;
-mod sessions;
 mod todos;
 
 pub(crate) use driver::watch_leases;
@@ -63,14 +63,14 @@ fn about_server() -> Vec<Route> {
 
 fn sessions() -> Vec<Route> {
     vec![
-        get("/sessions", "Sessions, newest first", sessions::list).about(
+        get("/sessions", "Sessions, newest first", life::list).about(
             "All of them, unless parameters ask for less. When there are more than `limit`, the \
              header `X-Next-Cursor` has the `cursor` of the next page.",
         ),
-        post("/sessions", "Make a session", sessions::create)
+        post("/sessions", "Make a session", life::create)
             .about("With a task, that is the first input."),
-        get("/sessions/{id}", "One session", sessions::show),
-        delete("/sessions/{id}", "Delete a session with its events, lists and tree", sessions::end),
+        get("/sessions/{id}", "One session", life::show),
+        delete("/sessions/{id}", "Delete a session with its events, lists and tree", life::end),
         post("/sessions/{id}/input", "Say something", commands::input).about(
             "Starts a turn, or waits for the running one: `turn_id` is the turn that takes it. In \
              the session of a run's node it is a message to the node, whose next turn takes it: \
