@@ -38,7 +38,7 @@ pub use inspection::Inspection;
 pub use muster_core::Json;
 pub use muster_core::session::receipt::CallKey;
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
-pub use muster_runtime::{
+pub use muster_engine::{
     Batch, Clock, Encode, Encoded, Follower, News, StreamUpdate, Subscription, SystemClock,
     doctor::DoctorReport, transfer::TransferError,
 };

@@ -26,7 +26,7 @@ use muster_core::{
     },
     todo::ScopeKey,
 };
-use muster_runtime::{Encode, ExecuteError, Follower};
+use muster_engine::{Encode, ExecuteError, Follower};
 use muster_store::{EventRow, StoreError};
 
 pub use muster_core::session::view::{

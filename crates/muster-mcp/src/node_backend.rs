@@ -54,7 +54,7 @@ pub trait RunServerClient: Send + Sync + 'static {
 
     /// Reads with a tool on behalf of the agent's client. The agent made no call, so none is logged
     /// in the run.
-    fn read(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, String>;
+    fn read(&self, name: &str, arguments: JsonObject) -> Result<Value, String>;
 }
 
 pub struct NodeBackend {

@@ -19,7 +19,7 @@ use crate::{
 /// Calls reading operations.
 pub(crate) trait OperationReader: Sync {
     /// Calls an operation and waits for its result.
-    fn read<'a>(&'a self, name: &'a str, arguments: Value) -> BackendFuture<'a, Envelope>;
+    fn read<'a>(&'a self, name: &'a str, arguments: JsonObject) -> BackendFuture<'a, Envelope>;
 }
 
 /// A page of the plans and tasks of a workspace, and the cursor of the next one.

@@ -47,7 +47,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
 
 /// Outside crates that the pure core may use: data shapes, hashes and searches, nothing with side
 /// effects.
-const CORE_MAY_USE: [&str; 4] = ["schemars", "serde", "serde_json", "sha2"];
+const CORE_MAY_USE: [&str; 6] = ["schemars", "serde", "serde_json", "sha2", "strsim", "uuid"];
 
 /// Outside crates with a fixed place. The first column ends in `*` if it names a family.
 const HOMES: [(&str, &[&str]); 11] = [

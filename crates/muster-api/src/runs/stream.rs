@@ -13,7 +13,7 @@ use muster_core::{
         },
     },
 };
-use muster_runtime::{Encode, Follower};
+use muster_engine::{Encode, Follower};
 use muster_store::EventRow;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -262,7 +262,7 @@ struct Step<'a> {
 }
 
 /// Propagates a change from a child up to the root.
-fn ripple<G: TreeStorage>(grove: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
+fn ripple<G: TreeStorage>(nodes: &mut G, from: NodeId, change: Step<'_>) -> Result<(), G::Error> {
     let Step { mut place, mut hash, grown } = change;
     let mut above = Some(from);
     while let Some(id) = above {

@@ -17,7 +17,9 @@ pub const LABEL_CHARS_MAX: usize = 120;
 /// A node's id: `node-` and a suffix, unique in its session, never reused.
 ///
 /// Trees of other producers may have any suffix; ours are numbered from 0, the root.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct NodeId(Arc<str>);

@@ -76,7 +76,7 @@ impl Collapse {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum CollapsePolicy {
@@ -85,7 +85,8 @@ pub enum CollapsePolicy {
 }
 
 /// Phase and status of the session's driver, in its own words (CC-6).
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Runner {
     /// What it is busy with.
     pub phase: String,
@@ -143,8 +144,8 @@ pub struct NoticedNode {
 
 impl NodeNotice {
     /// The notice for a new node; `None` if it does not exist.
-    pub fn of<G: TreeLookup>(grove: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
-        let (Some(root), Some(node)) = (grove.node(&NodeId::root())?, grove.node(id)?) else {
+    pub fn of<G: TreeLookup>(nodes: &G, id: &NodeId) -> Result<Option<Self>, G::Error> {
+        let (Some(root), Some(node)) = (nodes.node(&NodeId::root())?, nodes.node(id)?) else {
             return Ok(None);
         };
         let node = NoticedNode {

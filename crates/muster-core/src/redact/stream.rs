@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   received:   use ghp_ABC        DEF...0123 n     ow
-//!   emitted:    use                ghp_ABCDEF...0123 n     ow      each piece is then redacted alone
+//!   emitted:    use                ghp_ABCDEF...0123 n     ow    each piece is then redacted alone
 //! ```
 
 use super::{Look, REDACTED, is_word, look, next_start, rules::may_begin};
