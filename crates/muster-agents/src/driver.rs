@@ -199,7 +199,7 @@ impl NodeDriver {
                 self.close_turn().await;
             }
             (StopManner::Ended | StopManner::Interrupt | StopManner::Kill, _) => {
-                self.close_turn().await
+                self.close_turn().await;
             }
         }
     }

@@ -203,7 +203,7 @@ impl RunLane {
             RunEffect::KillChecks => self.kill_checks(),
             RunEffect::Schedule => self.shared.wish(Wish::Look(self.run)),
             RunEffect::SendPrompt { node, turn } => {
-                self.drivers.order(node, DriverOrder::Send { turn })
+                self.drivers.order(node, DriverOrder::Send { turn });
             }
             RunEffect::FinishTurn { node, turn, manner } => {
                 self.drivers.order(node, DriverOrder::Finish { turn, manner });

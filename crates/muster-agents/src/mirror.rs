@@ -256,7 +256,7 @@ async fn execute(
             tracing::warn!(%session, %error, "could not record an event of a run in the session");
         }
         Err(error) => {
-            tracing::warn!(%session, %error, "could not record an event of a run in the session")
+            tracing::warn!(%session, %error, "could not record an event of a run in the session");
         }
     }
 }

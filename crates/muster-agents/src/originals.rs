@@ -103,7 +103,7 @@ impl Originals {
         match self.keep(run.id, own, &goal) {
             Ok(()) => self.forget(run.id, OriginalOf::Goal),
             Err(error) => {
-                tracing::warn!(run = %run.id, %error, "could not remove the original of a goal")
+                tracing::warn!(run = %run.id, %error, "could not remove the original of a goal");
             }
         }
         Some(goal)

@@ -172,7 +172,7 @@ impl Talk {
                     self.open(Ok(Established { session_id, lost, replays, caps }));
                 }
                 TranslatorAction::Refuse { reason, detail } => {
-                    self.open(Err(OpenFailure { reason, detail }))
+                    self.open(Err(OpenFailure { reason, detail }));
                 }
                 TranslatorAction::Stray(line) => self.stray(&line).await,
                 TranslatorAction::Unknown => self.activity.not_understood(),
