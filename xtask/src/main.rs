@@ -3,7 +3,7 @@
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
-#![expect(clippy::print_stdout, reason = "these commands speak to a person at a terminal")]
+#![expect(clippy::print_stdout, reason = "these commands print for a person at a terminal")]
 
 mod bench;
 mod dist;

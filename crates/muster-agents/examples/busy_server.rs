@@ -2,7 +2,7 @@
 //!
 //! `busy_server HOME WORK RUN AGENT`. Prints `started`, then a line `SEQ KIND` for every event of a
 //! call that has returned.
-#![expect(clippy::print_stdout, reason = "whoever kills it reads what it says")]
+#![expect(clippy::print_stdout, reason = "the test that kills it reads its output")]
 
 use std::{
     collections::BTreeMap, error::Error, io::Write as _, path::PathBuf, sync::Arc, time::Duration,

@@ -5,7 +5,7 @@
 //! session; `AGENT_HEARD` names a file for all of its input.
 //! Ids of requests are the current ones, not the recorded ones; requests that were not recorded get
 //! an empty result.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "its protocol uses them")]
 
 use std::{
     collections::BTreeMap,
@@ -35,12 +35,12 @@ fn main() -> ExitCode {
     let Ok(text) = std::fs::read_to_string(file) else { return ExitCode::FAILURE };
     let mut agent = Agent { lines: std::io::stdin().lock().lines(), ids: BTreeMap::new() };
     for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        if let Some(told) = record.get("in") {
-            if !agent.wait_for(told) {
+        if let Some(input) = record.get("in") {
+            if !agent.wait_for(input) {
                 return ExitCode::SUCCESS;
             }
-        } else if let Some(said) = record.get("out") {
-            agent.say(said.clone());
+        } else if let Some(output) = record.get("out") {
+            agent.say(output.clone());
         }
     }
     while agent.next().is_some() {}
@@ -50,8 +50,8 @@ fn main() -> ExitCode {
 impl Agent {
     fn next(&mut self) -> Option<Value> {
         let line = self.lines.next()?.ok()?;
-        if let Some(heard) = std::env::var_os("AGENT_HEARD") {
-            let mut file = std::fs::File::options().create(true).append(true).open(heard).ok()?;
+        if let Some(path) = std::env::var_os("AGENT_HEARD") {
+            let mut file = std::fs::File::options().create(true).append(true).open(path).ok()?;
             writeln!(file, "{line}").ok()?;
         }
         serde_json::from_str(&line).ok()
@@ -73,17 +73,17 @@ impl Agent {
         false
     }
 
-    fn say(&self, mut said: Value) {
-        let answers = said.get("method").is_none();
-        let old = id(&said).map(ToString::to_string);
-        if let (true, Some(today)) = (answers, old.and_then(|old| self.ids.get(&old))) {
-            if let Some(response) = said.get_mut("response") {
+    fn say(&self, mut output: Value) {
+        let is_response = output.get("method").is_none();
+        let old = id(&output).map(ToString::to_string);
+        if let (true, Some(today)) = (is_response, old.and_then(|old| self.ids.get(&old))) {
+            if let Some(response) = output.get_mut("response") {
                 response["request_id"] = today.clone();
-            } else if said.get("id").is_some() {
-                said["id"] = today.clone();
+            } else if output.get("id").is_some() {
+                output["id"] = today.clone();
             }
         }
-        say(&said);
+        say(&output);
     }
 }
 

@@ -5,7 +5,7 @@
 //! `long BYTES`, `errors BYTES`, `garbage`, `stderr TEXT`, `run COMMAND`, `child`, `plan A,B`,
 //! `deaf`, `hang`, `exit CODE`, `fail REASON [never|MS]`, `late MS TEXT`, `final TEXT`. Anything
 //! else is repeated as the answer.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks a protocol over them")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "its protocol uses them")]
 
 use std::{
     io::{BufRead as _, Write as _},

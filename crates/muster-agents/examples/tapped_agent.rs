@@ -5,7 +5,7 @@
 //!
 //! A line is timed before it is forwarded and logged afterwards, so the tap adds as little as
 //! possible to what it measures.
-#![expect(clippy::print_stderr, reason = "it speaks to whoever runs a test by hand")]
+#![expect(clippy::print_stderr, reason = "prints errors for people who run a test by hand")]
 
 use std::{
     fs::File,
@@ -18,12 +18,12 @@ use std::{
 use serde_json::{Value, json};
 
 /// Where lines are written down. Appended lines of several threads do not mix.
-struct Ear {
+struct Tap {
     log: File,
     since: Instant,
 }
 
-impl Ear {
+impl Tap {
     fn note(&self, record: &Value) -> io::Result<()> {
         (&self.log).write_all(format!("{record}\n").as_bytes())
     }
@@ -36,8 +36,8 @@ impl Ear {
             let us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
             to.write_all(&line)?;
             to.flush()?;
-            let said: Value = serde_json::from_slice(&line).unwrap_or_default();
-            self.note(&json!({"us": us, name: said}))?;
+            let content: Value = serde_json::from_slice(&line).unwrap_or_default();
+            self.note(&json!({"us": us, name: content}))?;
             line.clear();
         }
         Ok(())
@@ -49,19 +49,19 @@ fn tapped() -> io::Result<ExitCode> {
     let program = variable("TAPPED_PROGRAM")?;
     let log = variable("TAPPED_LOG")?;
     let log = File::options().create(true).append(true).open(log)?;
-    let ear = Ear { log, since: Instant::now() };
-    ear.note(&json!({}))?;
+    let tap = Tap { log, since: Instant::now() };
+    tap.note(&json!({}))?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn()?;
-    let told = child.stdin.take();
-    let said = child.stdout.take();
-    let (Some(told), Some(said)) = (told, said) else { return Ok(ExitCode::FAILURE) };
-    let telling = Ear { log: ear.log.try_clone()?, since: ear.since };
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let (Some(stdin), Some(stdout)) = (stdin, stdout) else { return Ok(ExitCode::FAILURE) };
+    let input_tap = Tap { log: tap.log.try_clone()?, since: tap.since };
     // The end of the input is forwarded, too. If the agent ends first this thread is leaked: a
     // blocking read cannot be interrupted.
-    thread::spawn(move || telling.pass("in", io::stdin(), told));
-    ear.pass("out", said, io::stdout())?;
+    thread::spawn(move || input_tap.pass("in", io::stdin(), stdin));
+    tap.pass("out", stdout, io::stdout())?;
     let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -17,7 +17,6 @@ use muster_core::run::{
 };
 use rustix::fs::{Mode, OFlags, openat};
 
-/// Characters of a file's name.
 const NAME_CHARS_MAX: usize = 100;
 /// Upper limit of one read.
 pub const CHUNK_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -28,12 +27,10 @@ pub(crate) struct Files {
     runs: PathBuf,
 }
 
-/// A file to write.
 pub(crate) struct ArtifactDraft<'a> {
     pub(crate) kind: ArtifactKind,
     /// Its file name for people.
     pub(crate) name: &'a str,
-    /// What it holds.
     pub(crate) content: &'a [u8],
     pub(crate) diff: Option<DiffMetadata>,
 }
@@ -52,11 +49,9 @@ pub enum ArtifactError {
     Unreadable(#[from] io::Error),
 }
 
-/// A piece of an artifact.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArtifactChunk {
     pub bytes: Vec<u8>,
-    /// Where they begin.
     pub offset: u64,
     /// Offset of the next piece; none after the last.
     pub next_offset: Option<u64>,
@@ -68,7 +63,6 @@ impl Files {
         Self { runs: home.join("runs") }
     }
 
-    /// The folder of a run.
     pub(crate) fn of_run(&self, run: RunId) -> PathBuf {
         self.runs.join(run.to_string())
     }

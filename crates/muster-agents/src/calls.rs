@@ -50,17 +50,13 @@ fn caller(docs: &Documents<Room>, node: NodeId) -> Result<Caller, WorkRefusal<Ro
 /// A call requested by an agent.
 #[derive(Clone, Debug)]
 pub struct AgentWish {
-    /// Name of the tool.
     pub name: String,
-    /// Its arguments.
     pub args: Map<String, Value>,
 }
 
 /// The outcome of a call that was executed elsewhere, for the log.
 pub struct Witnessed {
-    /// The outcome.
     pub result: ToolResult,
-    /// What went wrong.
     pub error: Option<ToolError>,
 }
 

@@ -32,7 +32,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchOrder {
-    /// Where the program works.
     pub workdir: PathBuf,
     /// What it is kept from; nothing for one that is not contained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,21 +102,12 @@ impl ClosedFolder {
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// It could not be contained.
+    /// Containing it failed.
     #[error("the agent cannot be contained: {action}: {cause}")]
-    Containment {
-        /// What was tried.
-        action: String,
-        /// Why it failed.
-        cause: io::Error,
-    },
-    /// It could not be executed.
+    Containment { action: String, cause: io::Error },
+    /// Executing it failed.
     #[error("cannot start {program}: {cause}")]
-    Program {
-        program: String,
-        /// Why.
-        cause: io::Error,
-    },
+    Program { program: String, cause: io::Error },
 }
 
 /// Adds the failed action to an error.
@@ -150,7 +140,7 @@ pub(crate) fn is_kept_from(process: u32, folder: &Path) -> bool {
     linux::is_covered(process, folder)
 }
 
-/// Nothing shows here.
+/// Not visible on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_kept_from(_process: u32, _folder: &Path) -> bool {
     false

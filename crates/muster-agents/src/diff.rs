@@ -42,9 +42,7 @@ pub(crate) struct RecordedTree {
 /// A diff that is ready to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Diff {
-    /// The file's content.
     pub(crate) content: String,
-    /// What is known of it.
     pub(crate) metadata: DiffMetadata,
 }
 
@@ -52,7 +50,6 @@ pub(crate) struct Diff {
 pub(crate) struct TreeStore<'a> {
     /// The shadow's folder.
     pub(crate) shadow: PathBuf,
-    /// The directory.
     pub(crate) workdir: &'a Path,
     /// The storage folder, which never belongs to a tree.
     pub(crate) home: &'a Path,

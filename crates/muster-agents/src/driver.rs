@@ -48,7 +48,7 @@ pub(crate) enum DriverOrder {
     Send { turn: TurnId },
     /// End a turn.
     Finish { turn: TurnId, manner: StopManner },
-    /// A person has decided.
+    /// A person's decision.
     Decide(Box<ApprovalDecision>),
     /// A call has its outcome.
     Answer(Box<ToolCompleted>),
@@ -60,11 +60,10 @@ pub(crate) enum DriverOrder {
     Close,
     /// The node was removed.
     Remove,
-    /// Everything ends.
+    /// Shutdown.
     Stop(oneshot::Sender<()>),
 }
 
-/// What comes next.
 enum Next {
     Order(DriverOrder),
     Signal(Box<Signal>),

@@ -50,29 +50,21 @@ const NOBODY: &str = "the server does not wait for this call";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookQuestion {
     pub tool_name: String,
-    /// Its arguments.
     #[serde(default)]
     pub tool_input: Map<String, Value>,
     /// The agent's id of the call.
     pub tool_use_id: String,
 }
 
-/// What was decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "camelCase")]
 pub enum HookAnswer {
     /// The call may be made as far as the hook is concerned.
     Pass,
     /// It may be made with these arguments.
-    Replace {
-        /// The arguments.
-        input: Map<String, Value>,
-    },
+    Replace { input: Map<String, Value> },
     /// It may not be made.
-    Deny {
-        /// Why.
-        reason: String,
-    },
+    Deny { reason: String },
 }
 
 /// Sends a question to the server at a socket; blocks until it has answered.
@@ -136,19 +128,18 @@ pub(crate) fn sweep(home: &Path) {
 
 /// A question that waits for its answer.
 pub(crate) struct PendingQuestion {
-    /// The call.
     pub(crate) question: HookQuestion,
     /// Channel for the answer; if it is dropped the call is denied.
     pub(crate) answer: oneshot::Sender<HookAnswer>,
 }
 
 /// The socket for the hooks of one session; removed when it is dropped.
-pub(crate) struct Post {
+pub(crate) struct HookSocket {
     folder: PathBuf,
     hearing: JoinHandle<()>,
 }
 
-impl Post {
+impl HookSocket {
     /// Opens a socket below a folder, in one that only its owner may enter.
     pub(crate) fn open(
         below: &Path,
@@ -174,7 +165,7 @@ impl Post {
     }
 }
 
-impl Drop for Post {
+impl Drop for HookSocket {
     fn drop(&mut self) {
         self.hearing.abort();
         if let Err(error) = fs::remove_dir_all(&self.folder) {
@@ -191,7 +182,7 @@ async fn accept_questions(listener: UnixListener, questions: mpsc::Sender<Pendin
     while let Ok((stream, _)) = listener.accept().await {
         let questions = questions.clone();
         tokio::spawn(async move {
-            if let Err(error) = converse(stream, questions).await {
+            if let Err(error) = serve_question(stream, questions).await {
                 tracing::debug!(%error, "hook connection failed");
             }
         });
@@ -199,7 +190,7 @@ async fn accept_questions(listener: UnixListener, questions: mpsc::Sender<Pendin
 }
 
 /// Reads one question and answers it.
-async fn converse(
+async fn serve_question(
     stream: tokio::net::UnixStream,
     questions: mpsc::Sender<PendingQuestion>,
 ) -> io::Result<()> {
@@ -230,7 +221,8 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
     use super::{
-        HookAnswer, HookQuestion, NOBODY, Post, answer_in, ask, sockets, sockets_beside, sweep,
+        HookAnswer, HookQuestion, HookSocket, NOBODY, answer_in, ask, sockets, sockets_beside,
+        sweep,
     };
 
     #[test]
@@ -252,7 +244,7 @@ mod tests {
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path(), &link).unwrap();
         for (folder, reason) in [(&open, "open to others"), (&link, "no folder")] {
-            let Err(error) = Post::open(folder, "session") else { panic!("it was opened") };
+            let Err(error) = HookSocket::open(folder, "session") else { panic!("it was opened") };
             assert!(error.to_string().contains(reason), "{error}");
         }
         assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
@@ -284,7 +276,8 @@ mod tests {
     #[tokio::test]
     async fn a_question_reaches_whoever_listens_and_the_answer_comes_back() {
         let below = tempfile::tempdir().unwrap();
-        let (post, mut received) = Post::open(&below.path().join("hooks"), "answered").unwrap();
+        let (post, mut received) =
+            HookSocket::open(&below.path().join("hooks"), "answered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
         let waiting = received.recv().await.unwrap();
@@ -308,7 +301,8 @@ mod tests {
     #[tokio::test]
     async fn what_nobody_answers_is_denied() {
         let below = tempfile::tempdir().unwrap();
-        let (post, mut received) = Post::open(&below.path().join("hooks"), "unanswered").unwrap();
+        let (post, mut received) =
+            HookSocket::open(&below.path().join("hooks"), "unanswered").unwrap();
         let socket = post.socket();
         let asking = tokio::task::spawn_blocking(move || ask(&socket, &question()));
         drop(received.recv().await.unwrap());

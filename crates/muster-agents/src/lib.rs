@@ -108,14 +108,10 @@ pub enum StartError {
         "another server (process {pid}) drives the runs of this storage folder: use that one, \
          `muster status` says where it is, or start this one with another --storage-dir"
     )]
-    Locked {
-        /// Its process.
-        pid: String,
-    },
+    Locked { pid: String },
     /// The storage folder cannot be used.
     #[error("the storage folder cannot be used: {0}")]
     Disk(#[from] std::io::Error),
-    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

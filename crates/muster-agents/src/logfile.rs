@@ -43,7 +43,7 @@ pub(crate) enum FileFailure {
 /// What is in a file of events.
 #[derive(Default)]
 struct Lines {
-    /// Lines that are whole.
+    /// Number of complete lines.
     whole: u64,
     last: Vec<u8>,
     /// Whether the last line is incomplete.

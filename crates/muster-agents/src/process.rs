@@ -76,13 +76,11 @@ const PASSED_ON_PREFIX: &str = "LC_";
 pub(crate) struct Launch<'a> {
     /// Program and arguments.
     pub(crate) command: &'a [String],
-    /// Where it works.
     pub(crate) workdir: &'a Path,
     /// Variables that it gets besides.
     pub(crate) env: &'a BTreeMap<String, String>,
     /// Whose process it is.
     pub(crate) family: &'a Family,
-    /// What it is kept from.
     pub(crate) confinement: Option<&'a Confinement>,
 }
 
@@ -156,7 +154,6 @@ fn is_passed_on(name: &OsStr) -> bool {
 }
 
 impl RunningProcess {
-    /// Waits for its end.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }

@@ -55,7 +55,7 @@ use super::{
 };
 use agent::AgentAdapter;
 
-/// Something that takes its time.
+/// A boxed future.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Signals that may be queued before the program has to wait.
@@ -90,19 +90,15 @@ pub(crate) fn adapter(provider: Provider, profile: &Profile) -> Box<dyn Provider
 }
 
 pub(crate) struct SessionOpening {
-    /// What the core orders.
     pub(crate) order: OpenOrder,
-    /// Where it works.
     pub(crate) workdir: PathBuf,
     /// What drives the orchestrator.
     pub(crate) mode: Mode,
     /// What may be written.
     pub(crate) global_mode: GlobalMode,
-    /// What it may call.
     pub(crate) tools: Vec<OfferedTool>,
-    /// Whose processes it starts.
+    /// The family of its processes.
     pub(crate) family: Family,
-    /// What they are kept from.
     pub(crate) confinement: Option<Confinement>,
     /// The command that serves Muster's tools to it.
     pub(crate) mcp: Option<McpCommand>,
@@ -133,8 +129,6 @@ pub struct OfferedTool {
     pub name: &'static str,
     /// What it does, for the agent.
     pub description: String,
-    /// What arguments it takes.
-    #[schemars(with = "AnyObject")]
     pub schema: Value,
 }
 
@@ -142,13 +136,11 @@ pub struct OfferedTool {
 pub(crate) struct Opened {
     /// Takes orders.
     pub(crate) session: Box<dyn ProviderConversation>,
-    /// What it reports.
     pub(crate) signals: mpsc::Receiver<Signal>,
     /// When it last produced output.
     pub(crate) activity: Activity,
     /// The end of its standard error.
     pub(crate) stderr: Tail,
-    /// What it can do.
     pub(crate) caps: ProviderCaps,
     /// Its own id of the session, if it is known already.
     pub(crate) session_id: Option<String>,
@@ -161,9 +153,7 @@ pub(crate) struct Opened {
 /// Why a session was not opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenFailure {
-    /// The kind of failure.
     pub(crate) reason: TurnReason,
-    /// In words.
     pub(crate) detail: String,
 }
 
@@ -201,11 +191,8 @@ pub(crate) struct Answered<'a> {
     pub(crate) turn: TurnId,
     /// The program's id of the call.
     pub(crate) id: &'a str,
-    /// Name of the tool.
     pub(crate) name: &'a str,
-    /// The outcome.
     pub(crate) result: &'a ToolResult,
-    /// What went wrong.
     pub(crate) error: Option<&'a ToolError>,
     /// When it is sent.
     pub(crate) at: Timestamp,
@@ -213,7 +200,7 @@ pub(crate) struct Answered<'a> {
 
 /// A conversation with a program.
 pub(crate) trait ProviderConversation: Send + Sync {
-    /// Hands it a prompt.
+    /// Sends a prompt.
     fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable>;
     /// Sends a person's decision.
     fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable>;
@@ -232,12 +219,8 @@ pub(crate) trait ProviderConversation: Send + Sync {
 pub(crate) enum Signal {
     /// Something about a turn; without one, about the turn in flight.
     Said { turn: Option<TurnId>, event: ProviderEvent },
-    /// The program has introduced itself.
-    Ready {
-        session_id: Option<String>,
-        /// What it can do.
-        caps: ProviderCaps,
-    },
+    /// The program is ready.
+    Ready { session_id: Option<String>, caps: ProviderCaps },
     /// The turn is over and this is the full output, if the program repeats it.
     Final {
         turn: Option<TurnId>,
@@ -249,9 +232,7 @@ pub(crate) enum Signal {
     /// The turn has failed, with the program's hint about a retry.
     Failed {
         turn: Option<TurnId>,
-        /// Why.
         reason: TurnReason,
-        /// In words.
         detail: Option<String>,
         /// Whether and when it can be retried.
         retry: RetryHint,
@@ -261,16 +242,13 @@ pub(crate) enum Signal {
         turn: Option<TurnId>,
         /// The program's id of the call.
         id: String,
-        /// Name of the tool.
         name: String,
-        /// Its arguments.
         args: Map<String, Value>,
     },
     /// The process has ended; nothing follows.
     Gone {
         /// The kind of failure, if a turn was in flight.
         reason: TurnReason,
-        /// In words.
         detail: String,
     },
 }

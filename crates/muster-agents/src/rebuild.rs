@@ -22,7 +22,7 @@ const PAGE_EVENTS: u32 = 1_000;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Runs that are there again.
+    /// Restored runs.
     pub runs: u64,
     /// Runs that the store had a part of.
     pub continued: u64,

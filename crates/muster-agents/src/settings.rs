@@ -45,9 +45,7 @@ pub struct RunsSettings {
 /// when the agent is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct McpCommand {
-    /// The program.
     pub command: String,
-    /// Its arguments.
     pub args: Vec<String>,
     /// Variables that it gets.
     pub env: BTreeMap<String, String>,
@@ -74,7 +72,6 @@ pub enum Protocol {
     /// The protocol of the program's own family: codex's app server, claude's stream of JSON,
     /// gemini's Agent Client Protocol.
     Native,
-    /// The Agent Client Protocol.
     Acp,
 }
 

@@ -22,7 +22,6 @@ pub struct FoundTemplate {
 }
 
 impl FoundTemplate {
-    /// Hash of its file.
     pub fn hash(&self) -> String {
         sha256_hex(self.content.as_bytes())
     }

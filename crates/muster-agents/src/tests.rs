@@ -157,7 +157,7 @@ impl Stage {
         self.runs.read(self.run, view).unwrap()
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     async fn until(&self, what: &str, is_so: impl Fn(&Stage) -> bool) {
         let began = Instant::now();
         while !is_so(self) {

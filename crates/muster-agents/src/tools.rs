@@ -61,9 +61,7 @@ pub(crate) struct Called {
     pub(crate) tool: ToolId,
     /// The program's id of it.
     pub(crate) provider_id: Option<String>,
-    /// Name of the tool.
     pub(crate) name: String,
-    /// Its arguments.
     pub(crate) args: Map<String, Value>,
 }
 
@@ -71,7 +69,6 @@ pub(crate) struct Called {
 pub(crate) struct RuntimeToolCall {
     pub(crate) node: NodeId,
     pub(crate) turn: TurnId,
-    /// The call.
     pub(crate) tool: Tool,
 }
 

@@ -12,9 +12,7 @@ use muster_core::{Timestamp, run::id::RunId};
 /// Files of a run that was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discarded {
-    /// Their folder.
     pub path: PathBuf,
-    /// When the run was deleted.
     pub deleted_at: Timestamp,
     /// Their size on the disk.
     pub bytes: u64,

@@ -72,9 +72,9 @@ async fn clear(folders: Vec<PathBuf>) -> Vec<String> {
 /// How to treat files that git ignores, which are nowhere else and in no snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoredFiles {
-    /// A worktree with some stays.
+    /// A worktree with some is kept.
     Kept,
-    /// They go with the worktree.
+    /// They are removed with the worktree.
     Removed,
 }
 

@@ -1,4 +1,4 @@
-//! Where time comes from.
+//! The clock.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -9,11 +9,9 @@ use muster_core::Timestamp;
 
 /// A source of the current moment.
 pub trait Clock: Send + Sync + 'static {
-    /// The current moment.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -34,7 +32,6 @@ impl FixedClock {
         Self(AtomicI64::new(moment.0))
     }
 
-    /// Moves it forward.
     pub fn advance(&self, milliseconds: i64) {
         self.0.fetch_add(milliseconds, Ordering::Relaxed);
     }

@@ -11,13 +11,9 @@ const PAGE_EVENTS: u32 = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DoctorReport {
-    /// Streams examined.
     pub streams: u64,
-    /// Events replayed.
     pub events: u64,
-    /// Documents compared.
     pub documents: u64,
-    /// Everything that is wrong.
     pub damage: Vec<Damage>,
 }
 

@@ -85,12 +85,10 @@ impl Engine {
         Self { store, clock, hub, kept, feeds, large, writer }
     }
 
-    /// The store underneath.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
-    /// The current moment.
     pub fn now(&self) -> muster_core::Timestamp {
         self.clock.now()
     }
@@ -264,7 +262,7 @@ impl Engine {
     }
 }
 
-/// Waits for a reply; the error is a timeout.
+/// Waits for a reply; fails if there is none.
 fn await_answer<T>(answer: &Receiver<T>, claim: &JobClaim) -> Result<T, StoreError> {
     let started = Instant::now();
     let waited = || StoreError::Busy {

@@ -62,7 +62,6 @@ pub enum Encoded {
     End,
 }
 
-/// What a follower gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// The next events, in order, without gap.
@@ -213,7 +212,7 @@ impl Feed {
     }
 }
 
-/// The life of a feed.
+/// The task of a feed.
 async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
     let mut looked = Instant::now();
     loop {

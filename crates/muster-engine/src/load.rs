@@ -20,7 +20,6 @@ pub(crate) struct DocumentSource<'a> {
     pub(crate) stream: &'a str,
     /// The moment.
     pub(crate) snapshot: &'a mut dyn StoreSnapshot,
-    /// Documents decoded before.
     pub(crate) cache: &'a Cache,
     /// Whether the snapshot shows committed documents only, so that they may be cached.
     pub(crate) committed: bool,

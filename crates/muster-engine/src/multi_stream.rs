@@ -49,7 +49,7 @@ impl MultiStreamTransaction<'_> {
         Ok(outcome)
     }
 
-    /// The moment of the call.
+    /// The environment of the call.
     pub fn env(&self) -> Env {
         self.env
     }

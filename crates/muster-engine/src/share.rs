@@ -15,9 +15,7 @@ use crate::{
 /// What an engine keeps in memory of its store.
 #[derive(Default)]
 pub(crate) struct EngineCaches {
-    /// Decoded documents.
     pub(crate) cache: Cache,
-    /// Trees of sessions.
     pub(crate) trees: Trees,
     pub(crate) notifier: StreamNotifier,
 }

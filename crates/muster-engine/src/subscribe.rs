@@ -17,7 +17,6 @@ const PAGE_EVENTS: u32 = 512;
 /// A subscriber that lags by more than this has to resynchronize.
 pub const LAG_EVENTS_MAX: u64 = 10_000;
 
-/// What a subscriber gets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamUpdate {
     /// The next events, in order, without gap.
@@ -107,7 +106,6 @@ impl Subscription {
         self.after
     }
 
-    /// Waits for the next update.
     pub async fn next(&mut self) -> Result<StreamUpdate, StoreError> {
         loop {
             // Marked before the log is read, so that a commit in between still wakes this

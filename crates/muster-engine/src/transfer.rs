@@ -19,7 +19,6 @@ const PAGE_EVENTS: u32 = 2_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The lines could not be written.
@@ -53,7 +52,6 @@ struct Entry<E> {
     seq: u64,
     /// When it was accepted, in Unix milliseconds.
     at_ms: Timestamp,
-    /// The fact.
     event: E,
 }
 

@@ -99,7 +99,6 @@ pub trait Backend: Send + Sync + 'static {
     /// The existing tool name closest to a mistyped one.
     fn nearest_tool(&self, name: &str) -> String;
 
-    /// Calls an existing tool.
     fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -123,7 +122,7 @@ pub trait Backend: Send + Sync + 'static {
 
     fn prompts(&self) -> Vec<Prompt>;
 
-    /// Writes out one prompt.
+    /// Renders one prompt.
     fn prompt(
         &self,
         request: GetPromptRequestParams,

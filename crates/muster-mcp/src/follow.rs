@@ -61,7 +61,7 @@ impl Followed {
         Ok(())
     }
 
-    /// Follows a resource no more.
+    /// Stops following a resource.
     pub(crate) fn remove(&self, uri: &str) {
         if let Some(task) = self.lock().remove(uri) {
             task.abort();

@@ -46,7 +46,6 @@ pub struct HttpOptions {
     pub allowed_hosts: Vec<String>,
     /// Accepted `Origin` values: `scheme://host:port`. A request without `Origin` is accepted.
     pub allowed_origins: Vec<String>,
-    /// Longest request body.
     pub request_bytes_max: usize,
 }
 

@@ -41,7 +41,6 @@ enum State {
 pub(crate) struct LaneTurn(Arc<Mutex<State>>);
 
 impl ConnectionLane {
-    /// An empty lane.
     pub(crate) fn new() -> Self {
         Self { places: Arc::new(Semaphore::new(READS_AT_ONCE_MAX as usize)) }
     }

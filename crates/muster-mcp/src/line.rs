@@ -36,7 +36,7 @@ pub(crate) const LINE_BYTES_MAX: usize = CALL_BYTES_MAX;
 /// Limit of unanswered requests of one connection; reading pauses above it.
 const REQUESTS_IN_FLIGHT_MAX: usize = 256;
 
-/// Room made for each read.
+/// Buffer space for each read.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Where lines come from.

@@ -233,7 +233,6 @@ impl OperationReader for NodeBackend {
     }
 }
 
-/// The current moment.
 fn now() -> String {
     SystemClock.now().rfc3339()
 }

@@ -135,7 +135,7 @@ pub(crate) fn all() -> Vec<Prompt> {
     WORKFLOWS.iter().map(prompt).collect()
 }
 
-/// Writes one prompt out.
+/// Renders one prompt.
 pub(crate) fn write(
     request: &GetPromptRequestParams,
     default_workspace: Option<&str>,

@@ -10,10 +10,7 @@ use std::{
 pub enum StoreError {
     /// Another process held the write lock for longer than the bound.
     #[error("the store's write lock was not free for {waited_ms} ms")]
-    Busy {
-        /// How long was waited.
-        waited_ms: u64,
-    },
+    Busy { waited_ms: u64 },
     /// The disk is full; nothing of the transaction was kept.
     #[error("no space left for the store at {location}")]
     Full {
@@ -23,24 +20,19 @@ pub enum StoreError {
     /// The storage directory cannot be used.
     #[error("cannot use {path}: {cause}")]
     Directory {
-        /// The path in question.
         path: PathBuf,
         /// The operating system's message.
         cause: String,
     },
     /// There is no store.
     #[error("there is no store in {path}")]
-    Absent {
-        /// The directory.
-        path: PathBuf,
-    },
+    Absent { path: PathBuf },
     /// A file of the store was removed or replaced while it was in use.
     #[error(
         "{path} {finding} while this process had it open, so nothing is written: stop it, put the \
          file or a backup back, and start it again"
     )]
     Displaced {
-        /// The file.
         path: PathBuf,
         /// What happened to it.
         finding: &'static str,

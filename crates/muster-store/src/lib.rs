@@ -210,7 +210,6 @@ pub struct DocumentRow {
 /// A page of the documents of one kind over all streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CatalogueQuery {
-    /// Kind of document.
     pub kind: &'static str,
     /// Only documents with a lower sort number.
     pub below: Option<u64>,
@@ -255,7 +254,6 @@ pub struct Description {
     pub location: Option<String>,
     /// Size on disk in bytes, if any.
     pub bytes: Option<u64>,
-    /// Version of the layout.
     pub schema_version: u32,
     /// Copies made before an operation that cannot be undone.
     pub kept: Vec<PathBuf>,

@@ -54,7 +54,6 @@ struct Document {
 }
 
 impl MemoryStore {
-    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }

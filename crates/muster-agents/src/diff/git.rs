@@ -184,7 +184,6 @@ async fn add(place: &TreeStore<'_>, left_out: &[String]) -> Result<(), String> {
     Err(format!("git add: {}", muster_core::text::cut(stderr.trim(), 300)))
 }
 
-/// Compares two trees.
 pub(super) async fn compare(
     place: &TreeStore<'_>,
     before: &str,

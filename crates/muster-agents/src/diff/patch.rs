@@ -5,7 +5,6 @@ use muster_core::{run::hash::sha256_hex, text::cut};
 
 /// The content of a diff without changes (RUNS-DIFF-4).
 pub(crate) const NO_CHANGES: &str = "no changes\n";
-/// Characters of a summary.
 pub(super) const SUMMARY_CHARS_MAX: usize = 200;
 
 /// What changed between two trees.
@@ -15,9 +14,7 @@ pub(super) struct TreeChange {
     pub(super) text: String,
     /// Changed paths, sorted; old and new name of a rename.
     pub(super) files: Vec<String>,
-    /// Lines added.
     pub(super) insertions: u64,
-    /// Lines removed.
     pub(super) deletions: u64,
 }
 

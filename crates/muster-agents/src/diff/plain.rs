@@ -70,7 +70,6 @@ fn walk(
     Ok(())
 }
 
-/// Compares two trees.
 pub(super) fn compare(
     place: &TreeStore<'_>,
     before: &str,

@@ -49,7 +49,7 @@ impl Extent {
 pub(super) struct TurnOutput {
     /// Emitted and buffered text.
     pub(super) text: String,
-    /// What is kept besides.
+    /// Kept, but not emitted.
     spill: String,
     /// Bytes that are not kept.
     lost: u64,
@@ -141,7 +141,6 @@ pub(super) struct Drive {
     pub(super) last_activity: Instant,
     /// Whether the silence was warned about.
     pub(super) warned: bool,
-    /// Signs of life.
     pub(super) pulse: HeartbeatTimer,
     /// The end of standard error of a process that has exited.
     pub(super) stderr: Option<String>,

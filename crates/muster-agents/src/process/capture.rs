@@ -23,13 +23,9 @@ pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     /// The signal that ended it.
     pub(crate) signal: Option<i32>,
-    /// Whether it took too long.
     pub(crate) timed_out: bool,
-    /// How long it took.
     pub(crate) duration: Duration,
-    /// Standard output.
     pub(crate) stdout: OutputTail,
-    /// Standard error.
     pub(crate) stderr: OutputTail,
 }
 

@@ -20,7 +20,6 @@ const TOOL: &str = "MUSTER_TOOL_ID";
 /// How often the family is scanned: processes that spawn faster than they are found are stopped
 /// first.
 const ROUNDS_MAX: u32 = 50;
-/// Pause between two rounds.
 const ROUND_PAUSE: Duration = Duration::from_millis(5);
 
 /// The markers that processes bear.

@@ -18,7 +18,6 @@ pub(crate) enum OutputLine {
     End,
 }
 
-/// Reads the next line.
 pub(crate) async fn next(
     source: &mut (impl AsyncBufRead + Unpin),
     max: usize,

@@ -42,7 +42,7 @@ mod elsewhere {
     /// Not supported on this system.
     pub(crate) fn adopt() {}
 
-    /// None is known.
+    /// None is known on this system.
     pub(crate) fn end() {}
 }
 
@@ -61,7 +61,6 @@ mod adopting {
 
     /// How often to scan: an orphan may have children, which are orphaned in turn.
     const ROUNDS_MAX: u32 = 50;
-    /// Pause between two rounds.
     const ROUND_PAUSE: Duration = Duration::from_millis(5);
 
     /// Makes this process the subreaper of its agents' orphans.

@@ -105,7 +105,7 @@ pub(super) struct AgentLaunch {
     pub(super) start: AgentStart,
     /// Whether its questions reach people.
     pub(super) gate: PermissionsMode,
-    /// Whether it may only look.
+    /// Whether it is read-only.
     pub(super) read_only: bool,
     pub(super) model: Option<String>,
     /// The command that serves Muster's tools.

@@ -25,12 +25,9 @@ use super::{fault, found};
 /// Bytes of one read: default and maximum.
 const READ_BYTES: u64 = 64 * 1024;
 const READ_BYTES_MAX: u64 = 1024 * 1024;
-/// Entries of a listing.
 const ENTRIES_MAX: usize = 1_000;
-/// Levels of a listing.
 const DEPTH_MAX: u64 = 8;
 
-/// Executes a call.
 pub(super) fn execute(
     workdir: &Workdir,
     run: &Run,
@@ -90,7 +87,6 @@ fn delete(workdir: &Workdir, path: &str) -> Result<ToolResult, ToolError> {
     Ok(found(&json!({"path": path})))
 }
 
-/// An entry of a listing.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -108,7 +104,7 @@ fn list(workdir: &Workdir, wanted: &ListFiles) -> Result<ToolResult, ToolError> 
     Ok(found(&json!({"entries": listing.entries, "truncated": truncated})))
 }
 
-/// A listing in the making.
+/// A listing that is being built.
 struct Listing<'a> {
     workdir: &'a Workdir,
     entries: Vec<Entry>,

@@ -82,7 +82,10 @@ fn work(node: &Node) -> Vec<OfferedTool> {
 /// Code and message of a rejection.
 pub(super) fn refusal(rejection: &RunRejection) -> (&'static str, String) {
     let code = code(rejection);
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most refusals say it all in their name")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "most rejections are explained by their name"
+    )]
     let message = match rejection {
         RunRejection::InvalidArguments { fault } => fault.clone(),
         RunRejection::NoSuchTool { name } => {

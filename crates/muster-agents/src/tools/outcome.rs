@@ -32,7 +32,6 @@ pub struct ToolAnswer {
     pub suggestions: Vec<Value>,
     /// Where the call was made.
     pub context: Map<String, Value>,
-    /// Why it failed.
     pub error: Option<AnswerError>,
     /// When the call returned.
     pub timestamp: String,
@@ -43,9 +42,7 @@ pub struct ToolAnswer {
 pub struct AnswerError {
     /// The rule that rejected it.
     pub code: String,
-    /// In words.
     pub message: String,
-    /// What to do about it.
     pub recovery: String,
 }
 

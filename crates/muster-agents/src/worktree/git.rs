@@ -15,13 +15,10 @@ pub(super) struct Git {
     folder: PathBuf,
 }
 
-/// How a command ended.
 pub(super) struct GitExit {
-    /// Its exit code.
     pub(super) code: Option<i32>,
-    /// What it printed.
     pub(super) output: String,
-    /// What it complained about.
+    /// Its error output.
     pub(super) complaint: String,
 }
 

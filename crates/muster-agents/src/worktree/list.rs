@@ -19,7 +19,6 @@ use muster_engine::Engine;
 
 use crate::AskError;
 
-/// A worktree of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Worktree {
@@ -50,10 +49,7 @@ pub enum WorktreeState {
     /// Nothing that git knows: all of it is on another branch too.
     Merged,
     /// Commits that are on no other branch.
-    Unmerged {
-        /// How many.
-        commits: u64,
-    },
+    Unmerged { commits: u64 },
     /// Changes that are in no commit.
     Dirty {
         changed_files: u64,
@@ -61,10 +57,7 @@ pub enum WorktreeState {
         commits: u64,
     },
     /// It cannot be determined.
-    Broken {
-        /// Why.
-        reason: String,
-    },
+    Broken { reason: String },
 }
 
 impl WorktreeState {

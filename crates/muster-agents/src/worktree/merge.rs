@@ -30,7 +30,7 @@ pub struct Merged {
 /// Why work was not merged. Nothing was touched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotMerged {
-    /// The node works.
+    /// The node is running.
     #[error("the node is at work: stop it, or wait until its turn is over")]
     Running,
     #[error("it is not known where the work belongs")]

@@ -36,7 +36,6 @@ pub(crate) enum Unplaced {
          make one with a commit, or set the run's isolation to shared"
     )]
     NoRepository {
-        /// The directory.
         cwd: String,
         /// Git's message.
         complaint: String,
@@ -80,7 +79,6 @@ struct Placement {
     home: PathBuf,
     /// Where the run was started.
     cwd: PathBuf,
-    /// Where the node works.
     workdir: PathBuf,
     /// Whether it needs a worktree.
     is_isolated: bool,

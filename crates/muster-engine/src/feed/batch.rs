@@ -10,7 +10,7 @@ use bytes::Bytes;
 /// Bytes of a batch; one with a single event may be larger.
 pub(super) const BATCH_BYTES_MAX: usize = 64 * 1024;
 
-/// Events without gap, written out.
+/// Encoded events without a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// Number of the first event in memory.
@@ -23,12 +23,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Number of its first event.
     pub fn first(&self) -> u64 {
         self.base + self.skipped as u64
     }
 
-    /// Number of its last event.
     pub fn last(&self) -> u64 {
         self.base + self.ends.len() as u64 - 1
     }
@@ -61,7 +59,6 @@ impl Batch {
     }
 }
 
-/// Batches in the making.
 pub(super) struct Batches {
     done: Vec<Batch>,
     last: u64,
@@ -74,12 +71,10 @@ impl Batches {
         Self { done: Vec::new(), last, ends: Vec::new(), bytes: Vec::new() }
     }
 
-    /// Number of the last event.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Adds the next event.
     pub(super) fn push(&mut self, frame: &[u8]) {
         if self.bytes.len() + frame.len() > BATCH_BYTES_MAX {
             self.close();

@@ -39,7 +39,6 @@ impl EventRing {
         Self { batches: VecDeque::new(), bytes: 0, last, ended: false }
     }
 
-    /// Number of the newest event.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
@@ -59,7 +58,7 @@ impl EventRing {
         }
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the stream.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }

@@ -43,12 +43,10 @@ impl Wire {
         timeout(PATIENCE, writer.write_all(bytes)).await.expect("in time").expect("written");
     }
 
-    /// Writes one message.
     pub(super) async fn send(&mut self, message: Value) {
         self.write(format!("{message}\n").as_bytes()).await;
     }
 
-    /// Reads one message.
     pub(super) async fn receive(&mut self) -> Value {
         let line = timeout(PATIENCE, self.reader.next_line()).await.expect("in time");
         let line = line.expect("readable").expect("not at the end");

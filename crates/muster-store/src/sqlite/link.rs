@@ -222,7 +222,6 @@ fn misread(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// A duration as whole milliseconds.
 pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -24,7 +24,6 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
 use crate::CatalogueQuery;
 
-/// A statement and its parameters.
 pub(super) struct ListStatement<'a> {
     pub(super) sql: String,
     pub(super) parameters: Vec<ToSqlOutput<'a>>,

@@ -14,7 +14,6 @@ use crate::{
     position,
 };
 
-/// A write transaction.
 pub(super) struct SqliteTransaction<'a> {
     view: View<WriteTurn<'a>>,
     /// The error that broke the transaction.

@@ -48,7 +48,6 @@ enum OwnRequest {
     Prompt,
 }
 
-/// The translator.
 pub(super) struct Acp {
     setting: AgentLaunch,
     caller: Caller<OwnRequest>,

@@ -12,7 +12,6 @@ use crate::{
     settings::McpCommand,
 };
 
-/// The version of the protocol.
 const PROTOCOL: u32 = 1;
 
 /// The name of an unnamed argument.
@@ -135,7 +134,7 @@ pub(super) enum AcpUpdate {
         #[serde(default, deserialize_with = "lenient")]
         cost: Option<Cost>,
     },
-    /// What needs nothing done.
+    /// Updates that need no action.
     #[serde(
         rename = "user_message_chunk",
         alias = "available_commands_update",

@@ -1,6 +1,5 @@
 //! Unique names.
 
-/// A random UUID.
 pub(super) fn fresh_uuid() -> String {
     let mut bytes = [0; 16];
     if let Err(error) = getrandom::fill(&mut bytes) {

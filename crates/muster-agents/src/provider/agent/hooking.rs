@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::fresh::fresh_uuid;
 use crate::{
-    hook::{HookAnswer, HookQuestion, PendingQuestion, Post},
+    hook::{HookAnswer, HookQuestion, HookSocket, PendingQuestion},
     process::confine::Confinement,
     provider::{OpenFailure, SessionOpening},
 };
@@ -18,8 +18,8 @@ pub(super) struct Hooking {
     pub(super) line: String,
     questions: mpsc::Receiver<PendingQuestion>,
     waiting: BTreeMap<String, oneshot::Sender<HookAnswer>>,
-    /// The socket goes with the conversation.
-    post: Post,
+    /// Removed with the conversation.
+    socket: HookSocket,
 }
 
 impl Hooking {
@@ -31,16 +31,17 @@ impl Hooking {
             return Ok(None);
         };
         let name = &fresh_uuid()[..8];
-        let (post, questions) = Post::open(below, name).map_err(|error| not_heard(&error))?;
-        let line = line(command, &post.socket().to_string_lossy());
-        Ok(Some(Self { line, questions, waiting: BTreeMap::new(), post }))
+        let (socket, questions) =
+            HookSocket::open(below, name).map_err(|error| not_heard(&error))?;
+        let line = line(command, &socket.socket().to_string_lossy());
+        Ok(Some(Self { line, questions, waiting: BTreeMap::new(), socket }))
     }
 
     /// The confinement of an agent that has to reach the socket of its hook.
     pub(super) fn beside(hooking: Option<&Self>, opening: &SessionOpening) -> Option<Confinement> {
         let confinement = opening.confinement.clone()?;
         Some(match hooking {
-            Some(hooking) => confinement.with_open(hooking.post.folder().to_owned()),
+            Some(hooking) => confinement.with_open(hooking.socket.folder().to_owned()),
             None => confinement,
         })
     }

@@ -20,7 +20,7 @@ impl TurnText {
         *self = Self::default();
     }
 
-    /// A message is over.
+    /// A message has ended.
     pub(in crate::provider) fn pause(&mut self) {
         self.paused = self.begun;
     }

@@ -48,7 +48,6 @@ pub(super) struct Established {
     pub(super) lost: bool,
     /// Whether the program may still replay earlier output.
     pub(super) replays: bool,
-    /// What it can do.
     pub(super) caps: ProviderCaps,
 }
 

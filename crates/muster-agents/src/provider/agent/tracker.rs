@@ -30,7 +30,6 @@ enum Stage {
 pub(in crate::provider) struct CallQuestion {
     /// The agent's id of the question.
     pub(in crate::provider) question: String,
-    /// The call.
     pub(in crate::provider) tool: ProviderTool,
     /// Additional context from the agent.
     pub(in crate::provider) context: Option<String>,
@@ -39,9 +38,7 @@ pub(in crate::provider) struct CallQuestion {
 }
 
 pub(in crate::provider) struct CallEnd {
-    /// The outcome.
     pub(in crate::provider) result: ToolResult,
-    /// What went wrong.
     pub(in crate::provider) error: Option<ToolError>,
     /// Whether it was executed at all.
     pub(in crate::provider) ran: bool,

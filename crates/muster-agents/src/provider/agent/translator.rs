@@ -30,7 +30,6 @@ pub(in crate::provider) trait Translator: Send {
             answer: HookAnswer::Deny { reason },
         }]
     }
-    /// What the program can do.
     fn caps(&self) -> ProviderCaps;
 }
 
@@ -40,14 +39,12 @@ pub(in crate::provider) struct TranslatorPrompt {
     pub(in crate::provider) read_only: bool,
 }
 
-/// What a translator wants done.
 #[derive(Debug, PartialEq)]
 pub(in crate::provider) enum TranslatorAction {
     /// Write a line to the program.
     Send(String),
     /// Report something about the turn.
     Emit(ProviderEvent),
-    /// The session is open.
     Open {
         /// The program's own id of it.
         session_id: Option<String>,
@@ -56,11 +53,8 @@ pub(in crate::provider) enum TranslatorAction {
         /// Whether the program may still replay earlier output.
         replays: bool,
     },
-    /// The session cannot be opened.
     Refuse {
-        /// Why.
         reason: TurnReason,
-        /// In words.
         detail: String,
     },
     /// Other output that people may want to know; it goes to the log.
@@ -73,12 +67,11 @@ pub(in crate::provider) enum TranslatorAction {
     Permit {
         /// The program's id of the call.
         call: String,
-        /// What was decided.
         answer: HookAnswer,
     },
 }
 
-/// Reports everything.
+/// Turns events into actions.
 pub(in crate::provider) fn emit(events: Vec<ProviderEvent>) -> Vec<TranslatorAction> {
     events.into_iter().map(TranslatorAction::Emit).collect()
 }

@@ -45,7 +45,6 @@ const LEAVES_PLAN: &str = "ExitPlanMode";
 /// The answer when it asks for more than reading in a read-only turn.
 const ONLY_LOOK: &str = "you may only look in this turn: nothing may be changed";
 
-/// The translator.
 pub(super) struct Claude {
     setting: AgentLaunch,
     session_id: Option<String>,

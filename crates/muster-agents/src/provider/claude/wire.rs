@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{ending::ClaudeTurnEnd, limit::OfLimit};
 use crate::provider::reading::{by_word, items, lenient};
 
-/// A line of the program.
+/// A line of the program's output.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeLine {
@@ -189,7 +189,7 @@ pub(super) struct ResultMeta {
     pub(super) non_execution_kind: Option<String>,
 }
 
-/// What the program asks us.
+/// A request of the program.
 #[derive(Deserialize)]
 #[serde(tag = "subtype", remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeRequest {
@@ -231,7 +231,7 @@ impl Say<'_> {
     }
 }
 
-/// What we ask.
+/// Our requests.
 #[derive(Serialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 pub(super) enum ClaudeControl<'a> {
@@ -240,7 +240,7 @@ pub(super) enum ClaudeControl<'a> {
     SetPermissionMode { mode: &'a str },
 }
 
-/// What we answer.
+/// Our responses.
 #[derive(Serialize)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
 enum Answer<'a> {
@@ -301,7 +301,7 @@ pub(super) fn control(request_id: &str, request: ClaudeControl<'_>) -> String {
     Say::ControlRequest { request_id, request }.line()
 }
 
-/// Lets a call be made.
+/// Allows a call.
 pub(super) fn allow(request_id: &str, updated_input: &Map<String, Value>) -> String {
     permit(request_id, Permission::Allow { updated_input })
 }

@@ -125,7 +125,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Notices that need nothing done.
+/// Notifications that need no action.
 pub(super) fn is_known(method: &str) -> bool {
     const PREFIXES: [&str; 9] = [
         "account/",

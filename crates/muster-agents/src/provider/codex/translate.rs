@@ -52,7 +52,6 @@ enum OwnRequest {
     Other,
 }
 
-/// The translator.
 pub(super) struct Codex {
     setting: AgentLaunch,
     caller: Caller<OwnRequest>,

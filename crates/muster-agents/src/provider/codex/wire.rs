@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::provider::reading::{Count, by_word, items, lenient};
 
-/// Something that the agent does.
+/// An item of the agent's work.
 #[derive(Deserialize)]
 #[serde(tag = "type", remote = "Self", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum CodexItem {

@@ -247,7 +247,7 @@ mod tests {
 
     use super::{Activity, LineLimiter, ProgramReader, Signal};
 
-    /// What a line comes to.
+    /// The signal of a line.
     async fn read_signal(line: &str) -> Signal {
         let (signals, mut received) = mpsc::channel(4);
         let introduced = None;

@@ -21,7 +21,6 @@ use crate::{
     tools::ToolAnswer,
 };
 
-/// Version of the protocol.
 pub(crate) const PROTOCOL: u32 = 1;
 
 /// A line to a program: its body after its name, which appears twice.
@@ -125,7 +124,7 @@ pub(crate) struct ProgramDecision<'a> {
     pub(crate) resolution: Decided<'a>,
 }
 
-/// The answer of a person.
+/// A person's decision.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Decided<'a> {
@@ -273,7 +272,7 @@ impl SaidItem {
     }
 }
 
-/// What a program used.
+/// Usage that a program reports.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]

@@ -223,7 +223,7 @@ fn own<'a>(draft: &'a RunDraft<'_>, node: NodeId, id: ItemId) -> Found<&'a Inbox
     if item.node_id == node { Ok(item) } else { reject(RunRejection::UnknownItem { id }) }
 }
 
-/// Clears inputs that were set aside.
+/// Changes the state of inputs that were set aside; they no longer count as failed.
 pub(crate) fn discard(
     draft: &mut RunDraft<'_>,
     node: NodeId,

@@ -24,7 +24,7 @@ use crate::{
 
 /// Prefix of the ids of hook questions.
 const PREFIX: &str = "hook:";
-/// Commands that only look.
+/// Read-only commands.
 const LOOKING: [&str; 20] = [
     "cat", "cd", "cut", "date", "du", "file", "grep", "head", "id", "ls", "nl", "pwd", "rg",
     "stat", "tail", "tree", "uname", "wc", "which", "whoami",
