@@ -2,8 +2,8 @@
 //! be the beginning of one; all else is emitted immediately.
 //!
 //! ```text
-//!   received:   use ghp_ABC        DEF...0123 n     ow
-//!   emitted:    use                ghp_ABCDEF...0123 n     ow    each piece is then redacted alone
+//!   in:    use ghp_ABC        DEF...0123 n     ow
+//!   out:   use                ghp_ABCDEF...0123 n     ow      each piece is then redacted alone
 //! ```
 
 use super::{Look, REDACTED, is_word, look, next_start, rules::may_begin};

@@ -1,4 +1,4 @@
-//! What can be asked of a session.
+//! The commands of a session.
 
 use serde_json::{Map, Value};
 
