@@ -129,6 +129,8 @@ pub struct OfferedTool {
     pub name: &'static str,
     /// What it does, for the agent.
     pub description: String,
+    /// What arguments it takes.
+    #[schemars(with = "AnyObject")]
     pub schema: Value,
 }
 

@@ -207,7 +207,9 @@ fn a_hook_is_denied_by_people_and_by_the_end_of_the_turn() {
     let mut again = hooked("Bash", "rm a");
     again.tool_use_id = "d".to_owned();
     codex.hook(again);
-    let is_denied = |action: &TranslatorAction| matches!(action, TranslatorAction::Permit { call, .. } if call == "d");
+    let is_denied = |action: &TranslatorAction| -> bool {
+        matches!(action, TranslatorAction::Permit { call, .. } if call == "d")
+    };
     assert!(codex.interrupt().iter().any(is_denied));
     assert_eq!(codex.hook(hooked("Bash", "rm a")), [deny("the turn is over")]);
 }

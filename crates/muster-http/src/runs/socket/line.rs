@@ -178,7 +178,8 @@ impl SocketConnection {
             return runs.follow(run, since, encode).map_err(|_| End::Broken);
         }
         let follower = runs.follow(run, last, encode).map_err(|_| End::Broken)?;
-        let (from_seq, to_seq) = (Some(last + 1), Some(since));
+        let from_seq = Some(last + 1);
+        let to_seq = Some(since);
         self.word(socket, StreamWord::Gap { from_seq, to_seq, reason: "ahead" }).await?;
         self.snapshot(socket, run).await?;
         Ok(follower)
