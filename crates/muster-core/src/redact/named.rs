@@ -11,6 +11,7 @@ const BEARER_CHARS_MIN: usize = 16;
 const BEARER_CHARS_MIN_WITHOUT_DIGIT: usize = 24;
 const BASIC: &str = "basic";
 const BASIC_CHARS_MIN: usize = 8;
+const BASE64_PADDING_MAX: usize = 2;
 const AWS_SECRET_CHARS: usize = 40;
 const URL: &str = "://";
 /// A longer user and password are not a match.
@@ -66,7 +67,9 @@ pub(super) fn basic(rest: &str) -> Look {
         Err(look) => return look,
     };
     let token = &rest[start..];
-    let length = run(token, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    let digits = run(token, |byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte));
+    // Base64 ends with its padding, whatever follows directly.
+    let length = digits + run(&token[digits..], |byte| byte == b'=').min(BASE64_PADDING_MAX);
     let is_secret = length >= BASIC_CHARS_MIN && holds_password(&token[..length]);
     Look::of(is_secret, (start, start + length), rest)
 }

@@ -33,6 +33,7 @@ fn secrets() -> Vec<(String, String)> {
             r#"{"SecretAccessKey": "<redacted>"}"#,
         ),
         ("Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic <redacted>"),
+        ("basic dXNlcjpwYXNzd29yZA==ghp_", "basic <redacted>ghp_"),
         ("postgres://app:hunter2@db.example/x", "postgres://app:<redacted>@db.example/x"),
         ("redis://:pa:ss@cache:6379", "redis://:<redacted>@cache:6379"),
         ("export DB_PASSWORD=hunter2x\nA=b", "export DB_PASSWORD=<redacted>\nA=b"),

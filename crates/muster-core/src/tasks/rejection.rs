@@ -223,6 +223,7 @@ pub struct GateReport {
     #[serde(skip)]
     pub closing: Vec<Checkpoint>,
     /// Whether the rejected call itself created the task, so that it does not exist now.
+    #[serde(skip)]
     pub is_undone: bool,
 }
 
