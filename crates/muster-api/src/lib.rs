@@ -1,7 +1,8 @@
 //! Operations: one typed request, one typed response and one registry row each.
 //!
-//! Every surface (MCP, REST, CLI) is generated from the [`Registry`]; none of them knows an
-//! operation by name. No transport is known here: a call takes JSON and answers an [`Envelope`].
+//! The tools, routes and commands of the surfaces (MCP, REST, CLI) are generated from the
+//! [`Registry`]. No transport is known here: a call takes JSON and returns an [`Envelope`].
+//! Requests about sessions and runs are here too, without registry rows.
 
 mod app;
 mod arguments;
