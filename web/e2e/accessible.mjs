@@ -1,11 +1,11 @@
-// What axe-core finds on a page; only serious and critical findings count.
+// Checks a page with axe-core; only serious and critical findings count.
 import axe from "axe-core";
 
-/** Complains about the page as it is now. */
+/** Fails if the page has findings in its current state. */
 export async function accessible(page, name) {
   await page.evaluate(axe.source);
   const found = await page.evaluate(async () => {
-    // A colour in the middle of its transition is nobody's choice.
+    // A colour in the middle of its transition would give false findings.
     for (const animation of document.getAnimations()) {
       if (animation.effect.getComputedTiming().endTime !== Infinity) animation.finish();
     }

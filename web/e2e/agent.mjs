@@ -1,4 +1,4 @@
-// A scripted agent for the tests of the page. What it does is in the message that it gets:
+// A scripted agent for the tests of the page. The message that it gets is a command:
 //   say WORDS · stream N (a number each 40 ms) · ask · disguise (ask with unseen characters) · repeat · write FILE LINES
 //   · hostile · declare (the run done) · die · count (up, each time)
 import { appendFileSync, writeFileSync } from "node:fs";

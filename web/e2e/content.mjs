@@ -1,6 +1,6 @@
-// Work and a session as teams have them, for scenarios and pictures.
+// Realistic work and a session, for scenarios and screenshots.
 
-/** Plans, tasks, steps, evidence and reasoning in one workspace; answers how to call operations. */
+/** Creates plans, tasks, steps, evidence and reasoning in one workspace; returns a function that calls operations. */
 export async function fillWork(server, workspace = "harbour") {
   const op = async (name, input) => {
     const answer = await server.call("POST", `/api/ops/${name}`, { workspace, ...input });

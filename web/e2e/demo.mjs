@@ -1,7 +1,7 @@
 // The demo run as a scenario's server: a team of scripted agents in a throw-away project.
 import { readFileSync } from "node:fs";
 
-/** Starts `muster demo`; answers its page link, its address and its token. */
+/** Starts `muster demo`; returns its page link, its address and its token. */
 export async function demo(stage, { pace = 15, handsOn = true } = {}) {
   const args = ["demo", "--pace", String(pace), "--dir", `${stage.folder}/demo`, "--stay"];
   if (handsOn) args.push("--hands-on");
@@ -13,7 +13,7 @@ export async function demo(stage, { pace = 15, handsOn = true } = {}) {
   return { program, link, base, token, call: (method, path, body) => stage.call(base, method, path, body, storage) };
 }
 
-/** The run of the demo, once it is there. */
+/** The run of the demo, once it exists. */
 export async function demoRun(server) {
   const deadline = Date.now() + 20_000;
   for (;;) {

@@ -24,7 +24,7 @@ await page.waitForFunction(() => document.querySelectorAll(".svelte-flow__node")
 await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 console.log(`first view: ${Date.now() - from} ms (browser start to sign-in: ${from - started} ms)`);
 
-/** Memory of the whole tab: scripts, elements, and what its process takes of the machine alone. */
+/** Memory of the whole tab: scripts, elements, and the memory that only its process uses. */
 async function weigh(name) {
   await client.send("HeapProfiler.collectGarbage");
   const { nodes, jsEventListeners } = await client.send("Memory.getDOMCounters");
@@ -36,14 +36,14 @@ async function weigh(name) {
   console.log(`memory, ${name}: tab ${tab.own} MiB of its own, ${tab.all} MiB with what it shares; scripts ${scripts} MiB, ${nodes} elements, ${jsEventListeners} listeners`);
 }
 
-/** What a process holds: pages that nobody else has, and everything that is mapped and present. */
+/** The memory of a process: private pages, and everything that is mapped and resident. */
 function resident(pid) {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   const mib = (name) => [...text.matchAll(new RegExp(`^${name}:\\s+(\\d+) kB`, "gm"))].reduce((sum, [, kib]) => sum + Number(kib), 0) / 1024;
   return { own: Math.round(mib("Private_Dirty") + mib("Private_Clean")), all: Math.round(mib("Rss")) };
 }
 
-/** Frames that were drawn while something was done in every frame, by the browser's own trace. */
+/** Frames rendered while something was done in every frame, from the browser's own trace. */
 async function frames(name, work) {
   const browser = page.context().browser();
   await browser.startTracing(page, { categories: ["devtools.timeline.frame", "disabled-by-default-devtools.timeline.frame", "toplevel"] });
@@ -111,7 +111,7 @@ await weigh("graph");
 await page.keyboard.press("/");
 const asked = Date.now();
 await page.getByRole("combobox").fill("nowhere to be found");
-await page.getByText(/events of this run looked at$/).waitFor({ timeout: 60_000 });
+await page.getByText(/events of this run searched$/).waitFor({ timeout: 60_000 });
 console.log(`search of the whole log: ${Date.now() - asked} ms`);
 await weigh("after the search");
 await stage.clear();

@@ -4,7 +4,7 @@ import { launch } from "./world.mjs";
 
 const only = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const shots = process.argv.includes("--shots");
-/** Pictures of everything take longer than any one scenario. */
+/** Screenshots of everything take longer than any one scenario. */
 const SCENARIO_MS_MAX = shots ? 300_000 : 120_000;
 const folder = new URL(shots ? "./shots/" : "./scenarios/", import.meta.url);
 
@@ -31,7 +31,7 @@ await world.close();
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
 
-/** Runs one scenario with a stage of its own; answers what went wrong. */
+/** Runs one scenario on its own stage; returns the error, if any. */
 async function attempt(scenario) {
   const stage = await world.stage();
   let timer;

@@ -1,4 +1,4 @@
-// A browser, and for each scenario a stage: folders, servers and pages that are gone afterwards.
+// A browser, and for each scenario a stage: folders, servers and pages that are removed afterwards.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** A fresh build in place of the one inside the program, while the page is being written. */
+/** A fresh build instead of the one inside the program, for work on the page. */
 const DIST = process.env.MUSTER_DIST;
 
 async function fromFolder(route) {
@@ -32,13 +32,13 @@ async function fromFolder(route) {
 const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
 
 export async function launch() {
-  // A page that comes from a folder has no address of its own, and may not talk to this machine by default.
+  // A page from a folder has no origin of its own, and may not connect to this machine by default.
   const args = DIST ? [...FLAGS, "--disable-features=LocalNetworkAccessChecks"] : FLAGS;
   const browser = await chromium.launch({ executablePath: CHROMIUM, args });
   return { stage: () => Stage.set(browser), close: () => browser.close() };
 }
 
-/** A program that prints its link, ended with the stage. */
+/** A program that prints its link; it ends with the stage. */
 class Program {
   constructor(child) {
     this.child = child;
@@ -83,7 +83,7 @@ export class Stage {
     return join(this.folder, "project");
   }
 
-  /** Programs that nodes can be: `{name: [file, content]}` becomes a profile that runs the file with Node. */
+  /** Programs for nodes: `{name: [file, content]}` becomes a profile that runs the file with Node. */
   write(name, text) {
     const file = join(this.folder, name);
     mkdirSync(dirname(file), { recursive: true });
@@ -98,7 +98,7 @@ export class Stage {
     return program;
   }
 
-  /** A server whose nodes can be the scripted agent, with a run of one node that works. */
+  /** A server whose nodes can be the scripted agent, with a run of one working node. */
   async withRun(fields = {}, node = {}) {
     const agent = resolve(import.meta.dirname, "agent.mjs");
     mkdirSync(this.storage, { recursive: true });
@@ -118,7 +118,7 @@ export class Stage {
     return { ...server, run: run.id, node: id, say, place: `${server.base}/#/runs/${run.id}/${id}` };
   }
 
-  /** Waits for a condition, with a bound. */
+  /** Waits for a condition, with a timeout. */
   async until(condition, ms = 30_000) {
     const deadline = Date.now() + ms;
     while (!(await condition())) {
@@ -127,7 +127,7 @@ export class Stage {
     }
   }
 
-  /** A page that is signed in. */
+  /** A signed-in page. */
   async enter(server, options = {}) {
     const page = await this.page(options);
     await page.goto(server.link);
@@ -143,7 +143,7 @@ export class Stage {
     return { program, link, base, port: Number(base.split(":").pop()), call: (...args) => this.call(base, ...args) };
   }
 
-  /** A request of the person. */
+  /** A request with the person's rights. */
   async call(base, method, path, body, storage = this.storage) {
     const key = readFileSync(join(storage, "person", "key"), "utf8").trim();
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -155,7 +155,7 @@ export class Stage {
     return text ? JSON.parse(text) : undefined;
   }
 
-  /** A page of its own, with every complaint of the browser kept. */
+  /** A page of its own that records every error of the browser. */
   async page(options = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     this.contexts.push(context);

@@ -1,4 +1,4 @@
-// What waits, and what can be done about it.
+// Waiting items, and what can be done about them.
 import { expect, test } from "vitest";
 import type { Attention } from "../src/api/wire";
 import { choices, itemKey } from "../src/state/attention";
@@ -15,7 +15,7 @@ test("every kind has an answer with a key, and keys are not given twice", () => 
   }
 });
 
-test("a completion that was refused is put away, or answered where somebody declared it", () => {
+test("a refused completion is dismissed, or answered where a node declared it", () => {
   const item: Attention = { kind: "refused", runId: "r", nodeId: "n", refId: "t", title: "", since: "" };
   expect(choices(item, undefined).map((choice) => choice.kind)).toEqual(["dismiss", "reply", "open"]);
   expect(choices({ ...item, nodeId: null }, undefined).map((choice) => choice.kind)).toEqual(["dismiss", "open"]);

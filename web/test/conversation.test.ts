@@ -28,7 +28,7 @@ function told(...events: SessionEvent[]): Conversation {
 }
 
 describe("a transcript", () => {
-  test("the completion of a turn and the lease of a host are no rows of their own", () => {
+  test("the completion of a turn and the lease of a host are not rows", () => {
     const summary = { completed: true, reason: "completed", status: "completed" };
     const rows = told(
       event("session.driver", { host: "editor", expires_at_ms: 1 }),
@@ -43,7 +43,7 @@ describe("a transcript", () => {
     ]);
   });
 
-  test("pieces of one answer are one row, and the finished text takes their place", () => {
+  test("chunks of one message are one row, and the finished text replaces them", () => {
     const pieces = told(
       event("assistant_delta", { message_id: "m", text: "Hel" }),
       event("assistant_delta", { message_id: "m", text: "lo" }),
@@ -84,14 +84,14 @@ describe("a transcript", () => {
     ]);
   });
 
-  test("tree events are no rows, unknown types are, and stream-only events are not", () => {
+  test("tree events and stream-only events are not rows, unknown types are", () => {
     const only = { ...event("tool_result", { tool: "todo" }) };
     delete only.seq;
     const { rows } = told(event("ctree_node", {}), event("something.new", { message: "hm" }), only);
     expect(rows).toMatchObject([{ kind: "line", title: "something new", text: "hm" }]);
   });
 
-  test("one that does not begin at the first event says so", () => {
+  test("a transcript that does not begin at the first event is marked as cut", () => {
     expect(told(event("user_message", { text: "a" })).cut).toBe(false);
     const later = { ...event("user_message", { text: "b" }), seq: 40 };
     expect(applyConversation(NO_CONVERSATION, [later]).cut).toBe(true);
@@ -112,7 +112,7 @@ describe("lines of a tree", () => {
     ]);
   });
 
-  test("what is folded shows nothing below", () => {
+  test("children of folded nodes are left out", () => {
     expect(treeRows(nodes, new Set(["a"])).map((row) => row.node.id)).toEqual(["r", "a", "b"]);
   });
 });

@@ -33,7 +33,7 @@ deleted file mode 100644
 -int x;
 `;
 
-test("every kind of change is told", () => {
+test("every kind of change is recognised", () => {
   const files = parseDiff(PATCH);
   expect(files.map((file) => [file.path, file.change, file.added, file.removed, file.binary])).toEqual([
     ["src/a.rs", "changed", 2, 1, false],
@@ -50,7 +50,7 @@ test("side by side pairs what was with what is", () => {
   expect(rows.map((row) => [row.left?.text, row.right?.text])).toEqual([["same", "same"], ["old", "new"], [undefined, "more"], ["end", "end"]]);
 });
 
-test("a folded file is one row, and no changes are none", () => {
+test("a folded file is one row, and no changes give no rows", () => {
   expect(diffRows(parseDiff(PATCH), new Set(["src/a.rs", "new.md", "gone.c"]), "unified")).toHaveLength(5);
   expect(parseDiff("no changes\n")).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Markdown becomes a tree, and nothing of a text becomes markup.
+// Markdown becomes a tree, and input never becomes HTML.
 import { expect, test } from "vitest";
 import { blocks, inlines } from "../src/ui/markdown";
 
@@ -34,7 +34,7 @@ test("text that is still coming is never lost", () => {
   expect(blocks("```js\nlet x")).toEqual([{ kind: "code", language: "js", text: "let x" }]);
 });
 
-test("the time of a hostile text grows with its length, not with its square", () => {
+test("the time of hostile input grows linearly with its length", () => {
   const hostile = [
     "`",
     "` ",
@@ -75,7 +75,7 @@ test("the time of a hostile text grows with its length, not with its square", ()
   }
 }, 60_000);
 
-test("a text reads the same as ever", () => {
+test("nested, unclosed and repeated marks keep their meaning", () => {
   const shown = (text: string): unknown => inlines(text);
   expect(shown("`` a`b ``")).toEqual([{ kind: "code", text: "a`b" }]);
   expect(shown("``no end")).toEqual([{ kind: "text", text: "``no end" }]);

@@ -1,4 +1,4 @@
-// What a task has more of than one answer holds, against a server of a few lines.
+// Lists of a task that need more than one response, against a small fake server.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { allEvidence, eventsBefore, operations } from "../src/views/work/pages";
 
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-test("evidence is read to its end and stands newest first", async () => {
+test("evidence is read to its end and listed newest first", async () => {
   const ids = Array.from({ length: 2500 }, (_, at) => ({ evidence_id: `EV-${at + 1}` }));
   answer = (_, body) => {
     const from = Number(body["cursor"] ?? 0);

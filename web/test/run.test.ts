@@ -9,7 +9,7 @@ const event = (seq: number, type: string, rest: object = {}): RunEvent =>
 const node = (id: string): object => ({ id, number: 1, status: "idle", summary: "idle", turn: null });
 
 describe("applyRun", () => {
-  test("each number counts once, whatever comes again", () => {
+  test("each number counts once, even when it is repeated", () => {
     const born = event(2, "node.patch", { nodeId: "n", patch: node("n") });
     const once = applyRun(freshRun(run), [born]);
     const twice = applyRun(once, [born, event(3, "node.progress", { nodeId: "n", status: "running", summary: "works" }), born]);
@@ -18,12 +18,12 @@ describe("applyRun", () => {
     expect(once.run.nodes["n"]).toMatchObject({ status: "idle" });
   });
 
-  test("a patch of a node that is not there makes none", () => {
+  test("a patch of an unknown node creates none", () => {
     const state = applyRun(freshRun(run), [event(2, "node.patch", { nodeId: "n", patch: { status: "running" } })]);
     expect(state.run.nodes).toEqual({});
   });
 
-  test("a snapshot takes the place of everything, also backwards", () => {
+  test("a snapshot replaces everything, even with an older state", () => {
     const state = applyRun(freshRun({ ...run, lastSeq: 90 }), [
       event(5, "run.patch", { snapshot: true, patch: { ...run, lastSeq: 5, name: "after", nodes: { m: node("m") } } }),
       event(6, "node.progress", { nodeId: "m", status: "failed", summary: "broken" }),

@@ -1,4 +1,4 @@
-// What a search found: where it leads, and each file once.
+// Search results: their links, and each file once.
 import { expect, test } from "vitest";
 import type { Hit } from "../src/api/wire";
 import { hitPlace, hitWords, joinedHits } from "../src/state/search";
@@ -13,16 +13,16 @@ test("a place leads to the event, the artifact or the file of the diff", () => {
   expect(hitPlace(hit(7, "artifact", "x"))).toEqual({ path: ["runs", "r", "n"], query: { tab: "artifacts", artifact: "a" } });
   expect(hitPlace(hit(7, "file", "src/a.rs")).query).toEqual({ tab: "diffs", artifact: "a", file: "src/a.rs" });
   expect(hitPlace({ ...hit(7, "message", "x"), nodeId: null }).path).toEqual(["runs", "r"]);
-  expect(hitWords({ ...hit(1, "file", "f"), further: 3 }, "my run")).toBe("File · my run · 3 more files of the diff");
+  expect(hitWords({ ...hit(1, "file", "f"), further: 3 }, "my run")).toBe("File · my run · 3 more files in the diff");
 });
 
-test("pages are joined, and a file that many turns changed stands once", () => {
+test("pages are joined, and a file that many turns changed is listed once", () => {
   const first = [hit(9, "file", "a.rs"), hit(8, "answer", "x")];
   const joined = joinedHits(first, [hit(3, "file", "a.rs"), hit(2, "answer", "x"), hit(2, "file", "b.rs")]);
   expect(joined.map((one) => one.seq)).toEqual([9, 8, 2, 2]);
 });
 
-test("a number finds the entry that it completed, not the one behind it", () => {
+test("a number finds the entry that it completed, not the one after it", () => {
   const event = (seq: number, type: string, rest: object): RunEvent => ({ id: "e", runId: "r", ts: "t", seq, type, nodeId: "n", turnId: "t", ...rest }) as unknown as RunEvent;
   const { entries } = applyTranscript(emptyTranscript("n"), [
     event(1, "message.assistant.delta", { delta: "Hel" }),
@@ -35,7 +35,7 @@ test("a number finds the entry that it completed, not the one behind it", () => 
   expect(entryAt(entries, 6)).toBeUndefined();
 });
 
-test("words are marked where they stand, whatever they are made of", () => {
+test("words are marked where they occur, whatever characters they contain", () => {
   expect(marked("Look at a.b(c)", "A.B( look")).toEqual([
     { text: "Look", fits: true },
     { text: " at ", fits: false },

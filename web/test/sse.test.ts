@@ -1,4 +1,4 @@
-// Server-sent events are put together from pieces, wherever they are cut.
+// Server-sent events are assembled from chunks, wherever they are cut.
 import { expect, test } from "vitest";
 import { EventLines } from "../src/api/sse";
 

@@ -34,12 +34,12 @@ function shown(state: Todos): unknown {
   return { scope_order: state.order, scopes: Object.fromEntries(state.order.map(scope)) };
 }
 
-/** Numbers are the same whatever holds them. */
+/** Numbers are equal whatever type holds them. */
 function plain(value: bigint): bigint | number {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Compares with a vector in which some ids are only said to be the same or different. */
+/** Compares with a vector in which some ids are only required to be equal or different. */
 class Opaque {
   #ids = new Map<string, string>();
 

@@ -10,7 +10,7 @@ const started = (): RunEvent => event("turn.status", { status: "turn.started", c
 const kinds = (entries: readonly Entry[]): string[] => entries.map((entry) => entry.kind);
 
 describe("applyTranscript", () => {
-  test("text and tools keep their order, and the final adds nothing that was told", () => {
+  test("text and tools keep their order, and the final does not repeat it", () => {
     const transcript = applyTranscript(emptyTranscript("n"), [
       event("message.user", { message: { id: "m", role: "user", content: "go" } }),
       started(),

@@ -1,4 +1,4 @@
-// What a person decides about is seen as it is.
+// Hidden characters are visible where a person decides.
 import { expect, test } from "vitest";
 import { visible } from "../src/ui/visible";
 

@@ -1,4 +1,4 @@
-// What the page says of steps and histories.
+// What the page shows of steps and histories.
 import { describe, expect, test } from "vitest";
 import {
   branches,
@@ -94,7 +94,7 @@ describe("steps", () => {
     expect(more.map((gate) => gate.checkpoint)).toEqual(["criteria", "tests", "security", "perf", "docs"]);
   });
 
-  test("what closing lacks is said in full", () => {
+  test("what closing lacks is listed in full", () => {
     const parent = step({
       blocked: true,
       block_reason: "proxy",
@@ -106,7 +106,7 @@ describe("steps", () => {
       "blocked: proxy",
       "Tests not confirmed",
       "no proof of tests",
-      "1 open below",
+      "open substeps: 1",
     ]);
     const met = step({ criteria_confirmed: true, tests_confirmed: true });
     expect(missing(met, [met, step({ path: "s:01" })])).toEqual([]);
@@ -123,7 +123,7 @@ describe("lists", () => {
   const plan = { id: "PLAN-001" } as PlanRow;
   const task = (id: string, parent: string): TaskRow => ({ id, parent }) as TaskRow;
 
-  test("tasks stand below their plans, also below one that is not listed", () => {
+  test("tasks are grouped by plan, including a plan that is not listed", () => {
     const found = branches({ plans: [plan], tasks: [task("TASK-001", "PLAN-001"), task("TASK-002", "PLAN-009")] });
     expect(found.map((branch) => [branch.id, branch.tasks.map((one) => one.id)])).toEqual([
       ["PLAN-001", ["TASK-001"]],
@@ -131,7 +131,7 @@ describe("lists", () => {
     ]);
   });
 
-  test("a row on two pages stands once, as it came last", () => {
+  test("a row on two pages is listed once, in its latest form", () => {
     const rows = joinedRows(
       [{ id: "a", n: 1 }],
       [
@@ -167,7 +167,7 @@ describe("history", () => {
 });
 
 describe("receipts", () => {
-  test("commands and links are told apart", () => {
+  test("commands and links are distinguished", () => {
     expect(receipt("CMD: cargo test")).toEqual({ kind: "command", text: "cargo test" });
     expect(receipt("LINK: https://ci.example.org/1").kind).toBe("link");
     expect(receipt("looked at it").kind).toBe("text");
@@ -193,13 +193,13 @@ describe("words", () => {
     payload: payload as WorkEvent["payload"],
   });
 
-  test("the newest three notes of a step come first, and nobody else's", () => {
+  test("the newest three notes of a step come first, and no other notes", () => {
     const events = ["a", "b", "c", "d"].map((note) => event("step_noted", "s:0", { note }));
     const others = [event("step_noted", "s:1", { note: "x" }), event("step_done", "s:0", {})];
     expect(notesOf([...events, ...others], "s:0").map(eventText)).toEqual(["d", "c", "b"]);
   });
 
-  test("refusals that a person can mend are put in a person's words", () => {
+  test("errors that a person can fix get their own advice", () => {
     expect(helpAfter("PROOF_REQUIRED", "call a tool")).not.toContain("tool");
     expect(helpAfter("SOMETHING_ELSE", "call a tool")).toBe("call a tool");
   });
@@ -209,17 +209,17 @@ describe("events of a task", () => {
   const event = (seq: number, task = "TASK-001", payload: object = {}): WorkEvent => ({ seq, event_id: `evt_${seq}`, task_id: task, task, type: "x", ts: "", ts_ms: 0, payload }) as WorkEvent;
   const seqs = (events: readonly WorkEvent[]): number[] => events.map((one) => one.seq);
 
-  test("pages are joined by number, and none stands twice", () => {
+  test("pages are joined by number, and none is listed twice", () => {
     expect(seqs(joinedEvents([event(1), event(4)], [event(4), event(9)], true))).toEqual([1, 4, 9]);
     expect(seqs(joinedEvents([], [event(2)], false))).toEqual([2]);
   });
 
-  test("a full page that does not reach what is known takes its place, so that no hole is shown", () => {
+  test("a full page that does not reach what is known replaces it, so that no gap is shown", () => {
     expect(seqs(joinedEvents([event(1), event(2)], [event(7), event(8)], true))).toEqual([7, 8]);
     expect(seqs(joinedEvents([event(1), event(2)], [event(7), event(8)], false))).toEqual([1, 2, 7, 8]);
   });
 
-  test("a task is concerned by its own events, by those it is tied to, and by being named", () => {
+  test("events concern a task if they are its own, of a linked task, or name it", () => {
     const tied = new Set(["TASK-002"]);
     expect(concernsTask([event(1, "TASK-001")], "TASK-001", tied)).toBe(true);
     expect(concernsTask([event(1, "TASK-002")], "TASK-001", tied)).toBe(true);

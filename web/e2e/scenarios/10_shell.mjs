@@ -1,4 +1,4 @@
-// Getting in, getting around, and staying in.
+// Signing in, navigating, and staying signed in.
 import assert from "node:assert/strict";
 import { readFileSync, rmSync } from "node:fs";
 
@@ -10,7 +10,7 @@ export const scenarios = {
     await page.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
     await page.goto(server.link);
     await page.reload();
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("Nothing needs your attention").waitFor();
     assert.ok(!page.url().includes("code"), page.url());
     await server.program.end();
     await page.getByText("Reconnecting").or(page.getByText("Offline")).first().waitFor();
@@ -38,11 +38,11 @@ export const scenarios = {
     const server = await stage.serve();
     const page = await stage.page();
     await page.goto(server.link);
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("Nothing needs your attention").waitFor();
     await page.keyboard.press("r");
     await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
     await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("sess");

@@ -9,7 +9,7 @@ export const scenarios = {
     const run = await demoRun(server);
     await page.goto(`${server.base}/#/runs/${run.id}`);
     for (const label of ["Lead", "Coder", "Tester", "Reviewer"]) await page.getByRole("strong").filter({ hasText: label }).first().waitFor();
-    // Every approval is given from the list of what waits, with its key.
+    // Every approval is given from the attention list, with its key.
     const over = async () => (await server.call("GET", `/api/runs/${run.id}`)).run.status === "completed";
     const deadline = Date.now() + 90_000;
     let given = 0;
@@ -29,10 +29,10 @@ export const scenarios = {
     await page.goto(`${server.base}/#/runs/${run.id}`);
     await page.getByText("completed", { exact: true }).first().waitFor();
     await page.getByText("checks passed").waitFor();
-    // What was changed can be read, in both forms.
+    // The changes can be read, in both layouts.
     await page.goto(`${server.base}/#/runs/${run.id}/${byAlias(run, "coder")}?tab=diffs&mode=full`);
     await page.getByRole("button", { name: /greet\.sh/ }).first().waitFor();
-    await page.getByText("Greets whoever is named").first().waitFor();
+    await page.getByText("Greets a person by name").first().waitFor();
     await page.getByRole("button", { name: "Split" }).click();
     await page.locator(".split").first().waitFor();
     await page.goto(`${server.base}/#/runs/${run.id}?mode=timeline`);

@@ -1,7 +1,7 @@
-// Steering a node from the page: approvals, interrupts, stalls, diffs, and text that attacks.
+// Steering a node from the page: approvals, interrupts, stalls, diffs, and hostile text.
 import assert from "node:assert/strict";
 
-/** What was said, beside the graph that shows the end of it too. */
+/** The conversation, without the graph, which shows the end of it too. */
 const said = (page) => page.getByRole("region", { name: "Conversation" });
 const gated = { permissions: { cliPermissionsMode: "gated" } };
 
@@ -18,7 +18,7 @@ export const scenarios = {
     await page.getByRole("alert").waitFor();
     await field.fill('{"to": "feature"}');
     await page.keyboard.press("Control+Enter");
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("Nothing needs your attention").waitFor();
     await page.goto(server.place);
     await said(page).getByText('answered modified {"to":"feature"}').waitFor();
   },
@@ -29,7 +29,7 @@ export const scenarios = {
     await page.goto(server.place);
     await server.say("ask");
     await page.getByRole("button", { name: /Deny …/ }).click();
-    await page.getByLabel("Why not").fill("not on a Friday");
+    await page.getByLabel("Reason for denying").fill("not on a Friday");
     await page.getByRole("button", { name: "Deny", exact: true }).click();
     await said(page).getByText("answered denied null").waitFor();
     await said(page).locator("summary", { hasText: "push" }).click();
@@ -119,7 +119,7 @@ export const scenarios = {
     await queue.getByRole("button", { name: "Delete the failed input" }).click();
     await queue.waitFor({ state: "detached" });
     await page.goto(`${server.base}/#/attention`);
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("Nothing needs your attention").waitFor();
   },
 
   async "two nodes that keep each other busy are stopped, and the page says so"(stage) {
@@ -132,7 +132,7 @@ export const scenarios = {
     await page.goto(`${server.base}/#/runs/${server.run}`);
     await server.say("count");
     const banner = page.getByRole("alert").filter({ hasText: "Stalled" });
-    await banner.getByText(/hands tasks back and forth with another node/).waitFor();
+    await banner.getByText(/keeps passing tasks back and forth with another node/).waitFor();
     await banner.getByRole("button", { name: "Evidence" }).click();
     await banner.getByText(/brakeTurns/).waitFor();
     await banner.getByRole("button", { name: "Resume" }).click();

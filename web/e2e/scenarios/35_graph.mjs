@@ -1,4 +1,4 @@
-// The graph under the hand: joining, moving, modes and keys.
+// Using the graph: connecting, moving, modes and keys.
 
 async function withTwo(stage) {
   const server = await stage.withRun();
@@ -43,7 +43,7 @@ export const scenarios = {
     await page.getByRole("button", { name: "Edge task from Worker to Second" }).click();
     const bar = page.getByRole("group", { name: "Edge task from Worker to Second" }).filter({ has: page.getByLabel("Label of the edge") });
     await bar.waitFor();
-    // An event that comes meanwhile leaves the key where it is.
+    // An event that arrives meanwhile does not move the focus.
     await server.say("say hello");
     await stage.until(async () => (await server.call("GET", `/api/runs/${server.run}/turns`)).turns[0]?.status === "completed");
     await page.keyboard.press("Escape");

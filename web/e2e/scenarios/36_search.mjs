@@ -1,4 +1,4 @@
-// Searching what was said and made, and being led there; completions that were refused; a graph that keeps its node.
+// Searching messages and files and opening the results; refused completions; a graph that keeps its node in view.
 import assert from "node:assert/strict";
 
 const said = (page) => page.getByRole("region", { name: "Conversation" });
@@ -43,7 +43,7 @@ export const scenarios = {
     await look(page, "worker");
     await found(page, "implementer").waitFor();
     await look(page, "nothing has these words");
-    await palette(page).getByText(/events of this run looked at$/).waitFor();
+    await palette(page).getByText(/events of this run searched$/).waitFor();
   },
 
   async "a search from anywhere looks into all runs, and says how far"(stage) {
@@ -54,7 +54,7 @@ export const scenarios = {
     await page.getByRole("button", { name: "New run" }).waitFor();
     await look(page, "lighthouse");
     await found(page, "Another run").filter({ hasText: "lighthouse too" }).waitFor();
-    await palette(page).getByText(/events of all runs looked at$/).waitFor();
+    await palette(page).getByText(/events of all runs searched$/).waitFor();
     assert.ok((await found(page, "Browser test").count()) >= 2, "the message and the answer of the first run");
     await found(page, "lighthouse too").click();
     await page.getByRole("heading", { name: "Another run" }).waitFor();
@@ -73,7 +73,7 @@ export const scenarios = {
     await page.reload();
     await page.getByRole("heading", { name: /completion refused/ }).waitFor();
     await page.keyboard.press("y");
-    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByText("Nothing needs your attention").waitFor();
     assert.equal((await state()).refusedCompletion, null);
   },
 

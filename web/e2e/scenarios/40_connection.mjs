@@ -1,8 +1,8 @@
-// What is shown stays true: over a reload and over a restart of the server, in the middle of a stream.
+// The page stays correct over a reload and over a restart of the server, in the middle of a stream.
 import assert from "node:assert/strict";
 import { cpSync, rmSync } from "node:fs";
 
-/** The numbers that the page shows of a streamed answer, joined. */
+/** The numbers of a streamed answer on the page, joined. */
 async function numbers(page) {
   const text = (await page.locator(".answer").allTextContents()).join(" ");
   return [...text.matchAll(/n(\d+)/g)].map((found) => Number(found[1]));

@@ -1,4 +1,4 @@
-// Work: a task closed with proof, history with undo, lists that follow, and who can use them.
+// Work: a task closed with proof, history with undo, lists that update live, and accessibility.
 import assert from "node:assert/strict";
 import { accessible } from "../accessible.mjs";
 import { fillWork } from "../content.mjs";
@@ -42,7 +42,7 @@ export const scenarios = {
     }
     await close.click();
     await step.getByRole("alert").getByText("needs proof of: tests").waitFor();
-    await step.getByRole("alert").getByText("Attach what proves it").waitFor();
+    await step.getByRole("alert").getByText("Attach proof:").waitFor();
     await step.getByRole("button", { name: "Attach proof of tests" }).click();
     await page.getByLabel("Command that ran").fill("npm test totals");
     await page.getByLabel("Exit code").fill("0");
@@ -100,7 +100,7 @@ export const scenarios = {
     await second.getByLabel("Tests: confirmed").waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Resume uploads after a lost connection" }).waitFor();
-    // Looking at things moves no focus of an agent.
+    // Reading does not move an agent's focus.
     const { focus } = await op("tasks_radar", { task });
     assert.notEqual(focus, task);
   },
@@ -152,10 +152,10 @@ export const scenarios = {
     await goto(task);
     await facts.getByText("Needed by").waitFor();
     await facts.getByRole("link", { name: new RegExp(title) }).click();
-    await facts.getByText("Waits for").waitFor();
+    await facts.getByText("Waiting for").waitFor();
     await facts.getByRole("link", { name: new RegExp(task) }).waitFor();
     await op("tasks_edit", { task: limits, depends_on: [] });
-    await facts.getByText("Waits for").waitFor({ state: "detached" });
+    await facts.getByText("Waiting for").waitFor({ state: "detached" });
     await goto(task);
     await facts.getByText("Progress").waitFor();
     await facts.getByText("Needed by").waitFor({ state: "detached" });

@@ -1,4 +1,4 @@
-// What pages of other ports and browsers with fewer rights can do with a session: nothing.
+// Pages on other ports and browsers with fewer rights cannot use a session.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 
 const MUSTER = process.env.MUSTER ?? new URL("../../../target/debug/muster", import.meta.url).pathname;
 
-/** A dev server as an agent could start one, on the same host; keeps what browsers send to it. */
+/** A dev server as an agent could start one, on the same host; records what browsers send to it. */
 async function devServer() {
   const heard = [];
   const server = createServer((request, response) => {
@@ -18,7 +18,7 @@ async function devServer() {
   return { heard, base: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
-/** Everything that a page can try from its own origin against an address. */
+/** Every request that a page can try from its own origin against an address. */
 async function attack(base) {
   const outcome = async (work) => {
     try {

@@ -1,11 +1,11 @@
-// Everybody can use it: no serious finding of axe-core on the main views, and no word that is cut off on a phone.
+// Accessibility: no serious finding of axe-core on the main views, and no text that is cut off on a phone.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Serious and critical findings. The checker is put in past the page's own policy. */
+/** Serious and critical findings. The checker is injected past the page's own policy. */
 async function findings(page) {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));

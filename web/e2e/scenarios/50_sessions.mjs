@@ -1,4 +1,4 @@
-// Sessions: watched live with todos that change, over a restart, with the context tree, by everybody.
+// Sessions: live updates with todos, a restart of the server, the context tree, accessibility.
 import assert from "node:assert/strict";
 import { accessible } from "../accessible.mjs";
 import { fillSession } from "../content.mjs";

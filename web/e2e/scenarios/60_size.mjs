@@ -1,11 +1,11 @@
-// The page stays small: everything together, and what the first view needs.
+// The page stays small: all files together, and what the first view loads.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 
 const ALL_BYTES_MAX = 350 * 1024;
 const FIRST_BYTES_MAX = 120 * 1024;
 
-/** Compressed size of what a view asks for, file by file. */
+/** Compressed size of the files that a view requests. */
 async function needed(page, address) {
   const asked = [];
   const hear = (response) => asked.push(response);

@@ -1,4 +1,4 @@
-// Pictures of every main view, light and dark, wide and on a phone.
+// Screenshots of every main view, light and dark, wide and on a phone.
 import { byAlias, demo, demoRun } from "../demo.mjs";
 
 const LOOKS = [
@@ -40,7 +40,7 @@ async function enter(stage, server, look) {
   return page;
 }
 
-/** Gives every approval until the run is over. */
+/** Approves everything until the run is over. */
 async function finish(server) {
   const deadline = Date.now() + 60_000;
   while (Date.now() < deadline && (await demoRun(server)).status !== "completed") {
@@ -57,7 +57,7 @@ export const scenarios = {
     const server = await demo(stage, { pace: 5 });
     for (const [name, look] of LOOKS) {
       const page = await enter(stage, server, look);
-      // Something waits at first, so that the list of what waits has something to show.
+      // Something waits at first, so that the attention list is not empty.
       if (name === "wide-light") await page.locator(".answers").first().waitFor({ timeout: 60_000 });
       for (const [view, place] of places(await demoRun(server))) {
         await page.goto(`${server.base}/${place}`);

@@ -1,4 +1,4 @@
-// Pictures of work: board, tree, a task in all its parts, a plan; light, dark and narrow.
+// Screenshots of work: board, tree, a task with all its tabs, a plan; light, dark and narrow.
 import { fillWork } from "../content.mjs";
 
 async function pictures(stage, name, options) {

@@ -1,4 +1,4 @@
-// Pictures of sessions: the list, a transcript with todos, with its C-Tree; light, dark and narrow.
+// Screenshots of sessions: the list, a transcript with todos, with its C-Tree; light, dark and narrow.
 import { fillSession } from "../content.mjs";
 
 async function pictures(stage, name, options) {

@@ -1,9 +1,9 @@
-// Says whenever something happened in a workspace, as long as it is listened to.
+// Reports changes in a workspace to its listener, over one server-sent event stream.
 import { Retry } from "./retry";
 import { EventReader } from "./sse";
 
 export interface ChangeEars {
-  /** Something may have happened; also said when the connection is there again. */
+  /** Something may have changed; also called after every reconnect. */
   changed(): void;
   lost(): void;
 }

@@ -1,4 +1,4 @@
-// The only place that fetches. Paths, parameters, bodies and answers are those of the OpenAPI file.
+// The only place that calls fetch. Paths, parameters, bodies and responses are those of the OpenAPI file.
 import type { components, paths } from "./schema";
 import { authorization, forget, keep } from "./secret";
 
@@ -18,7 +18,7 @@ type Success<O> = O extends { responses: infer R }
 type Body<O> = O extends { requestBody?: infer B } ? Content<NonNullable<B>> : undefined;
 type Parameters<O> = O extends { parameters: { path?: infer P; query?: infer Q } } ? { path: P; query: Q } : never;
 
-/** What a call may carry. */
+/** Parameters of a call. */
 export interface Call<P extends keyof paths, M extends Method> {
   path?: Parameters<Operation<P, M>>["path"];
   query?: Parameters<Operation<P, M>>["query"];
@@ -26,7 +26,7 @@ export interface Call<P extends keyof paths, M extends Method> {
   signal?: AbortSignal;
 }
 
-/** A refusal in the server's words, or a server that cannot be reached. */
+/** An error response of the server, or a server that cannot be reached. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -46,7 +46,7 @@ type Reach = "unauthorized" | "reached" | "lost";
 type Listener = (fact: Reach) => void;
 const listeners = new Set<Listener>();
 
-/** Tells whether calls get through; answers how to stop. */
+/** Reports whether requests reach the server; returns a function that unsubscribes. */
 export function onReach(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -67,7 +67,7 @@ function address(path: string, parts: object | undefined, query: object | undefi
   return text ? `${filled}?${text}` : filled;
 }
 
-/** The words of a refusal, whichever of the three surfaces it comes from. */
+/** The error of a response, whichever of the three error formats it uses. */
 function refusal(status: number, body: unknown): Refused {
   const { error, detail } = (body ?? {}) as { error?: unknown; detail?: unknown };
   if (typeof error === "string") {
@@ -75,7 +75,7 @@ function refusal(status: number, body: unknown): Refused {
     return new Refused(status, error, words);
   }
   const { code, message, recovery } = (error ?? {}) as { code?: string; message?: string; recovery?: string };
-  return new Refused(status, code ?? String(status), message ?? `the server answered ${status}`, recovery ?? "");
+  return new Refused(status, code ?? String(status), message ?? `the server returned ${status}`, recovery ?? "");
 }
 
 async function send(method: Method, url: string, body: unknown, signal?: AbortSignal): Promise<unknown> {
@@ -92,7 +92,7 @@ async function send(method: Method, url: string, body: unknown, signal?: AbortSi
   return answer;
 }
 
-/** Sends a request in the name of this browser. */
+/** Sends a request with this browser's credentials. */
 async function reach(url: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
@@ -101,20 +101,20 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     tell("lost");
-    throw new Refused(0, "OFFLINE", "the server cannot be reached", "it is tried again by itself");
+    throw new Refused(0, "OFFLINE", "the server cannot be reached", "the page retries automatically");
   }
   tell(response.status === 401 ? "unauthorized" : "reached");
   return response;
 }
 
-/** An answer that is read as it comes. */
+/** A response that is read as a stream. */
 export async function open(url: string, signal: AbortSignal): Promise<Response> {
   const response = await reach(url, { signal });
   if (!response.ok) throw refusal(response.status, JSON.parse((await response.text()) || "null"));
   return response;
 }
 
-/** Lets the browser save what is at an address of this server. */
+/** Lets the browser download a resource of this server. */
 export async function download(url: string, name: string): Promise<void> {
   const response = await open(url, new AbortController().signal);
   const link = document.createElement("a");
@@ -140,11 +140,11 @@ export const remove = caller("delete");
 
 export type OperationName = keyof paths extends infer P ? (P extends `/api/ops/${infer N}` ? N : never) : never;
 type OperationPath<N extends string> = `/api/ops/${N}` & keyof paths;
-/** What an operation answers. */
+/** The result type of an operation. */
 export type OperationResult<N extends OperationName> =
   Success<Operation<OperationPath<N>, "post">> extends { result: infer R } ? R : never;
 
-/** Calls an operation of the registry; answers its result. */
+/** Calls an operation of the registry and returns its result. */
 export async function operation<N extends OperationName>(
   name: N,
   input: Body<Operation<OperationPath<N>, "post">>,
@@ -154,7 +154,7 @@ export async function operation<N extends OperationName>(
   return answer.result;
 }
 
-/** What this browser may do: all that a person may, or only what agents may. */
+/** What this browser may do: everything that a person may, or only what agents may. */
 export type Role = components["schemas"]["CallerRole"];
 export type PageSession = components["schemas"]["PageSession"];
 
@@ -178,12 +178,12 @@ export async function signOut(): Promise<void> {
   tell("unauthorized");
 }
 
-/** Something that opens one WebSocket, which cannot send a header. */
+/** A ticket that opens one WebSocket, because a WebSocket cannot send a header. */
 export async function ticket(): Promise<string> {
   return (await post("/api/session/ticket")).ticket;
 }
 
-/** Where an artifact can be downloaded. */
+/** The download address of an artifact. */
 export function artifactAddress(run: string, artifact: string): string {
   return address("/api/runs/{run}/artifacts/{artifact}/raw", { run, artifact }, undefined);
 }

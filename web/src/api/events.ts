@@ -1,7 +1,7 @@
-// The events of one session as a stream of server-sent events that comes back by itself (SS-7, SS-11).
+// The server-sent event stream of one session, which reconnects automatically (SS-7, SS-11).
 //
 //   newest N events ─ hello ─ snapshots ─ stored events ─ live events
-//     ╰─ lost: waits, asks whether the session is there, and goes on exactly behind the last number
+//     ╰─ lost: waits, checks that the session still exists, and resumes after the last number
 import { get, Refused } from "./client";
 import { parseExact } from "./exact";
 import { Retry, type StreamState } from "./retry";
@@ -9,9 +9,9 @@ import { EventReader } from "./sse";
 import type { SessionEvent } from "./wire";
 
 export interface SessionEars {
-  /** Everything starts over: what was known is of no use. */
+  /** Everything starts over: discard what is known. */
   begun(): void;
-  /** Events in their order; lists that were sent with the connection contain `covered` ones already. */
+  /** Events in order; the lists sent with the connection already include the `covered` ones. */
   events(batch: readonly SessionEvent[], covered: boolean): void;
   state(state: StreamState): void;
 }
@@ -21,7 +21,7 @@ export class SessionStream {
   #since: number | undefined;
   /** Newest event when the connection was made. */
   #newest = 0;
-  /** Up to here the snapshots of the connection contain everything. */
+  /** The snapshots of the connection include everything up to this number. */
   #covered = 0;
   readonly #retry = new Retry(() => void this.#reopen());
   #frame: number | undefined;
@@ -31,7 +31,7 @@ export class SessionStream {
   constructor(
     private readonly session: string,
     private readonly ears: SessionEars,
-    /** Events that a first connection wants; 0 wants all. */
+    /** How many events the first connection asks for; 0 asks for all. */
     private readonly newest: number,
   ) {
     this.#open();
@@ -70,7 +70,7 @@ export class SessionStream {
       this.ears.state({ kind: behind ? "catching-up" : "live" });
     }
     if (event.type === "stream.gap") {
-      // What was dropped is fetched by going on behind the last number.
+      // Resuming after the last number fetches what was dropped.
       this.#source?.close();
       this.#flush();
       this.#open();
@@ -107,11 +107,11 @@ export class SessionStream {
     this.ears.state(this.#retry.lost());
   }
 
-  /** A stream that is refused does not say why, so the session is asked for first. */
+  /** A refused stream does not say why, so the session is requested first. */
   async #reopen(): Promise<void> {
     try {
       const session = await get("/sessions/{id}", { path: { id: this.session } });
-      // A log that is shorter than what is known is another log.
+      // A log that is shorter than what is known is a different log.
       if (this.#since !== undefined && session.last_seq < this.#since) this.#since = undefined;
     } catch (error) {
       if (error instanceof Refused && (error.status === 404 || error.status === 410)) {

@@ -2,7 +2,7 @@
 const MARK = "\u0000int:";
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** Reads JSON without losing digits of large whole numbers. */
+/** Parses JSON without losing digits of large whole numbers. */
 export function parseExact(text: string): unknown {
   const marked = text.replace(TOKEN, (token) => {
     if (token.startsWith('"') || !/^-?\d{16,}$/.test(token)) return token;

@@ -1,4 +1,4 @@
-// Coming back to a server: after growing pauses, and at once when a person or the network is back.
+// Reconnecting to a server: after growing pauses, and at once when the person or the network comes back.
 
 export type StreamState =
   | { kind: "connecting" }
@@ -19,12 +19,12 @@ export class Retry {
     document.addEventListener("visibilitychange", this.#now);
   }
 
-  /** The connection works: the next pause is a short one again. */
+  /** The connection works: the next pause is short again. */
   worked(): void {
     this.#attempt = 0;
   }
 
-  /** The connection is lost: it is tried again after a pause. */
+  /** The connection is lost: retry after a pause. */
   lost(): StreamState {
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** this.#attempt, LONGEST_PAUSE_MS);
     this.#attempt += 1;
@@ -40,7 +40,7 @@ export class Retry {
     this.#timer = undefined;
   }
 
-  /** Nobody has to wait for a pause to end. */
+  /** Retries now instead of waiting for the pause to end. */
   readonly #now = (): void => {
     if (this.#timer !== undefined && !document.hidden) this.#go();
   };

@@ -1,9 +1,9 @@
-// What this browser is known by. It is kept where only pages of this origin, port included, can read it, and is sent
-// as a header: unlike a cookie it reaches no other server of this host.
+// The secret of this browser's session. It is stored where only pages of this origin, port included, can read it, and
+// is sent as a header: unlike a cookie it reaches no other server on this host.
 
 const NAME = "muster.session";
 
-/** For browsers that keep nothing: the session lasts as long as the page. */
+/** For browsers without storage: the session lasts as long as the page. */
 let held: string | undefined;
 
 function storage(): Storage | undefined {

@@ -1,30 +1,30 @@
-// The events of one run, or of all, over a WebSocket that comes back by itself (RUNS-WS).
+// The events of one run, or of all runs, over a WebSocket that reconnects automatically (RUNS-WS).
 //
 //   open(since) ── hello ── stored events ── live ── new events
-//     ╰─ lost: waits, asks again behind the last number it has seen, so nothing is missed or doubled
+//     ╰─ lost: waits, resumes after the last number it has seen, so nothing is missed or doubled
 import { ticket } from "./client";
 import { Retry, type StreamState } from "./retry";
 import type { RunEvent, StreamFrame } from "./wire";
 
 export interface StreamWishes {
-  /** One run; all runs without it. */
+  /** One run; absent for all runs. */
   runId?: string;
-  /** Number of the last event that is known. */
+  /** Number of the last known event. */
   since?: number;
-  /** Types of events that are wanted, as the server's filter has them. */
+  /** Event types to receive, in the format of the server's filter. */
   types?: string;
-  /** Types that are not. */
+  /** Event types to leave out. */
   exclude?: string;
 }
 
 export interface StreamEars {
   events(batch: RunEvent[]): void;
-  /** Some events will never come; the whole run follows as an event with `snapshot`. */
+  /** Some events will never arrive; the whole run follows as an event with `snapshot`. */
   gap(from: number | null, to: number | null): void;
   state(state: StreamState): void;
 }
 
-/** A connection that says nothing for this long is asked whether it is there. */
+/** A connection that is silent for this long is sent a ping. */
 const QUIET_MS = 20_000;
 const CLOSED_RUN_DELETED = 4404;
 
@@ -80,7 +80,7 @@ export class Stream {
     this.#watch = setInterval(() => this.#probe(socket), QUIET_MS / 2);
   }
 
-  /** Silence may be a dead line: an answer is asked for, and without one the line is given up. */
+  /** Silence may be a dead connection: send a ping, and reconnect when no reply arrives. */
   #probe(socket: WebSocket): void {
     const quiet = Date.now() - this.#heard;
     if (quiet > 2 * QUIET_MS) {
@@ -118,12 +118,12 @@ export class Stream {
 
   #queue(event: RunEvent): void {
     if (this.wishes.runId) {
-      // Each number is taken once; a snapshot may go back, because it replaces everything.
+      // Each number is applied once; a snapshot may go back, because it replaces everything.
       if (!event.snapshot && this.#since !== undefined && event.seq <= this.#since) return;
       this.#since = event.seq;
     }
     this.#waiting.push(event);
-    // One change of the page per frame, however many events there are; hidden pages have no frames.
+    // The page changes once per frame, however many events there are; hidden pages have no frames.
     if (this.#frame !== undefined) return;
     if (document.hidden) this.#flush();
     else this.#frame = requestAnimationFrame(() => this.#flush());

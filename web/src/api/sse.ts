@@ -3,7 +3,7 @@ import { open } from "./client";
 
 export interface EventEars {
   message(data: string): unknown;
-  /** The stream is over or was never there; it does not come back by itself. */
+  /** The stream ended or was refused; it does not reconnect. */
   ended(): unknown;
 }
 
@@ -32,13 +32,13 @@ export class EventReader {
         lines.take(piece.value);
       }
     } catch {
-      // Whoever listens asks why, if it matters.
+      // The listener finds out why, if it matters.
     }
     if (!this.#abort.signal.aborted) this.ears.ended();
   }
 }
 
-/** Puts pieces of text together to events, of which only the data matters here. */
+/** Joins chunks of text into events, of which only the data matters here. */
 export class EventLines {
   #rest = "";
   #data: string[] = [];

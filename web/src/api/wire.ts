@@ -1,4 +1,4 @@
-// Short names for generated wire types. Nothing here says what a type holds.
+// Short names for generated wire types; no type is defined here.
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];

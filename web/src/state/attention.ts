@@ -1,4 +1,4 @@
-// What can be done about something that waits, in words and in keys.
+// What a person can do about an item that waits, with titles and keys.
 import type { Attention, Approval, Run } from "../api/wire";
 
 export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "resend" | "dismiss" | "open";
@@ -22,7 +22,7 @@ const WORDS: Record<Attention["kind"], string> = {
   refused: "Not done yet",
 };
 
-/** A kind in a word. */
+/** The title of a kind. */
 export function kindWord(kind: Attention["kind"]): string {
   return WORDS[kind];
 }
@@ -46,7 +46,7 @@ export function kindTone(kind: Attention["kind"]): "blocked" | "failed" | "runni
   }
 }
 
-/** The answers that there are, the likely one first. */
+/** The possible answers, the likely one first. */
 export function choices(item: Attention, approval: Approval | undefined): AnswerChoice[] {
   const open: AnswerChoice = { kind: "open", title: "Open", keys: "Enter" };
   switch (item.kind) {
@@ -84,17 +84,17 @@ export function choices(item: Attention, approval: Approval | undefined): Answer
   }
 }
 
-/** Whoever declared the run done can be told what is missing. */
+/** The node that declared the run done can be sent what is missing. */
 function reply(item: Attention): AnswerChoice[] {
   return item.nodeId ? [{ kind: "reply", title: "Answer", keys: "n" }] : [];
 }
 
-/** One key for an item that stays the same while it waits. */
+/** A key of an item that stays the same while it waits. */
 export function itemKey(item: Attention): string {
   return [item.kind, item.runId, item.nodeId ?? "", item.refId ?? ""].join(" ");
 }
 
-/** The node's label, or nothing when the run is not known. */
+/** The node's label; empty when the run is not known. */
 export function nodeLabel(item: Attention, run: Run | undefined): string | undefined {
   return item.nodeId ? run?.nodes[item.nodeId]?.label : undefined;
 }

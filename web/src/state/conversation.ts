@@ -1,4 +1,4 @@
-// A session's events as rows that people read; pieces of one answer and calls with their results are one row.
+// A session's events as rows of a transcript; chunks of one message, and a call with its result, are one row.
 import type { SessionEvent } from "../api/wire";
 import { fields, firstWord, type Fields } from "./text";
 
@@ -29,10 +29,10 @@ export type Row =
 
 export interface Conversation {
   readonly rows: readonly Row[];
-  /** Where rows are that later events change, by what names them. */
+  /** Positions of rows that later events change, by id. */
   readonly places: ReadonlyMap<string, number>;
   readonly usage: { readonly input: number; readonly output: number; readonly cost: number };
-  /** The first event is not the first of the session. */
+  /** The first known event is not the first of the session. */
   readonly cut: boolean;
 }
 
@@ -43,7 +43,7 @@ export const NO_CONVERSATION: Conversation = {
   cut: false,
 };
 
-/** Works on copies of its own; one per batch. */
+/** Works on its own copies; one draft per batch. */
 interface Draft {
   rows: Row[];
   places: Map<string, number>;
@@ -51,7 +51,7 @@ interface Draft {
   cut: boolean;
 }
 
-/** Events in the order of the session. */
+/** Applies events, which come in the order of the session. */
 export function applyConversation(before: Conversation, events: readonly SessionEvent[]): Conversation {
   const draft: Draft = {
     rows: [...before.rows],
@@ -232,11 +232,11 @@ const TONES: Readonly<Record<string, "blocked" | "failed" | "done">> = {
   completion: "done",
   run_finished: "done",
 };
-/** Types that say nothing to a reader of the transcript. */
+/** Types that a transcript does not show. */
 const SILENT = new Set(["ctree_node", "ctree_snapshot", "session.driver", "stream.hello", "stream.gap"]);
 
 function line(draft: Draft, base: Base, type: string, said: Fields): void {
-  // A completion of a turn repeats what the row of the turn shows.
+  // The completion of a turn repeats what the row of the turn shows.
   if (SILENT.has(type) || (type === "completion" && said["turn"] !== undefined)) return;
   const summary = fields(said["summary"]);
   const parts = [text(said, "message"), text(said, "reason"), text(summary ?? {}, "reason")].filter(Boolean);

@@ -1,10 +1,10 @@
-// What is known of a session's C-Tree and of its tasks, merged key by key by the number of the event (CM).
+// The known state of a session's C-Tree and of its tasks, merged key by key by event number (CM).
 import { body, fields, firstId, firstWord, seqOf, type Fields } from "./text";
 
 const SECTIONS = ["snapshot", "compiler", "collapse", "runner", "last_node"] as const;
 export type SectionName = (typeof SECTIONS)[number];
 
-/** A value and the number that set it; `undefined` is a key that was cleared. */
+/** A value and the number that set it; `undefined` marks a cleared key. */
 interface Cell {
   readonly value: unknown;
   readonly rank: Rank;
@@ -16,7 +16,7 @@ const LOWEST: Rank = -1n;
 
 interface Section {
   readonly cells: Readonly<Record<string, Cell>>;
-  /** Keys set by this number or an older one are cleared, those that come later too. */
+  /** Keys set by this number or an older one are cleared, even when they arrive later. */
   readonly cleared: Rank | null;
 }
 
@@ -49,7 +49,7 @@ export interface CTree {
 
 export const NO_CTREE: CTree = { summary: NO_SUMMARY, tasks: {}, order: [], handled: new Set() };
 
-/** An event of the session, in whatever order it comes. */
+/** Applies an event of the session; events may come in any order. */
 export function applyCTree(tree: CTree, event: Fields): CTree {
   const seq = seqOf(event);
   if (seq !== undefined) {
@@ -70,7 +70,7 @@ export function applyCTree(tree: CTree, event: Fields): CTree {
   }
 }
 
-/** The answer of `GET /sessions/{id}/ctrees`, at any time (CM-7). */
+/** Applies the response of `GET /sessions/{id}/ctrees`, at any time (CM-7). */
 export function hydrateCTree(tree: CTree, answer: Fields): CTree {
   return { ...tree, summary: merged(tree.summary, answer, seqOf(answer) ?? LOWEST) };
 }
@@ -90,7 +90,7 @@ function merged(summary: Summary, update: Fields, rank: Rank): Summary {
   return next;
 }
 
-/** All keys that this number or an older one set go, and older ones that come later stay away (CM-4). */
+/** Clears all keys set by this number or an older one, even those that arrive later (CM-4). */
 function cleared(section: Section, rank: Rank): Section {
   const cells = Object.fromEntries(Object.entries(section.cells).filter(([, cell]) => cell.rank > rank));
   const latest = section.cleared === null || rank > section.cleared ? rank : section.cleared;
@@ -108,7 +108,7 @@ function keys(section: Section, given: Fields, rank: Rank): Section {
   return { ...section, cells };
 }
 
-/** One node: with another id the whole section changes hands (CM-5). */
+/** One node: another id replaces the whole section (CM-5). */
 function lastNode(section: Section, given: Fields, rank: Rank): Section {
   const id = section.cells["id"];
   const present = id?.value;
@@ -168,7 +168,7 @@ function taskTree(summary: Summary, given: unknown, rank: Rank): Summary {
   return merged(summary, SECTIONS.some((name) => name in update) ? update : { snapshot: update }, rank);
 }
 
-/** A section as plain values; null when it has none. */
+/** A section as plain values; null when it is empty. */
 export function section(summary: Summary, name: SectionName): Fields | null {
   const cells = Object.entries(summary[name].cells).filter(([, cell]) => cell.value !== undefined);
   return cells.length > 0 ? Object.fromEntries(cells.map(([key, cell]) => [key, cell.value])) : null;
@@ -183,7 +183,7 @@ export function taskRows(tree: CTree): TaskRow[] {
     .map(({ row }) => row);
 }
 
-/** The summary in one line (UI-12); nothing when no part is there. */
+/** The summary in one line (UI-12); undefined when no part is known. */
 export function summaryLine(summary: Summary): string | null {
   const at = (name: SectionName): Fields => section(summary, name) ?? {};
   const text = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,4 +1,4 @@
-// A patch as files, hunks and lines, and the rows that show them.
+// A patch as files, hunks and lines, and the rows that display them.
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed";
@@ -22,7 +22,7 @@ export interface DiffFile {
   readonly removed: number;
 }
 
-/** The files of a patch; nothing for a patch without any. */
+/** The files of a patch; empty for a patch without files. */
 export function parseDiff(text: string): DiffFile[] {
   const parts = text.split(/^(?=diff --git )/m).filter((part) => part.startsWith("diff --git "));
   return parts.map(parseFile);
@@ -102,12 +102,12 @@ export type DiffRow =
       readonly right: DiffLine | null;
     };
 
-/** Files with more lines than this are folded at first. */
+/** Files with more lines than this start folded. */
 export const LARGE_LINES = 400;
 
 export const isLarge = (file: DiffFile): boolean => file.added + file.removed > LARGE_LINES;
 
-/** Rows of one line each (`unified`), or of what was beside what is (`split`). */
+/** Rows of one line each (`unified`), or of the old line beside the new one (`split`). */
 export function diffRows(files: readonly DiffFile[], folded: ReadonlySet<string>, how: "unified" | "split"): DiffRow[] {
   const rows: DiffRow[] = [];
   files.forEach((file, at) => {

@@ -1,4 +1,4 @@
-// Where nodes stand that nobody has placed: layers by distance from the lead, in the order they came.
+// Positions of nodes that have not been placed: layers by distance from the lead, in order of creation.
 import type { Run } from "../api/wire";
 import { nodesOf } from "./run";
 
@@ -12,14 +12,14 @@ const ROW = 190;
 const SMALL_COLUMN = 190;
 const SMALL_ROW = 112;
 
-/** A place for every node. */
+/** A position for every node. */
 export function arranged(run: Run, compact = false): Record<string, Spot> {
   const layers = layersOf(run);
   const [across, down] = compact ? [SMALL_COLUMN, SMALL_ROW] : [COLUMN, ROW];
   const spots: Record<string, Spot> = {};
   let top = 0;
   for (const layer of layers) {
-    // A wide layer is broken into rows, so that 200 nodes stay a picture and not a line.
+    // A wide layer is broken into rows, so that 200 nodes fit a screen instead of forming one long line.
     const width = Math.max(4, Math.ceil(Math.sqrt(layer.length * 2)));
     for (let at = 0; at < layer.length; at += 1) {
       const rows = Math.ceil(layer.length / width);

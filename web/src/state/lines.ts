@@ -1,5 +1,5 @@
-// Two lists of lines and what leads from one to the other: what is equal at both ends is set aside,
-// the rest is compared by its longest common part, within a bound.
+// Compares two lists of lines: equal lines at both ends are set aside,
+// the rest is compared by its longest common subsequence, up to a size limit.
 
 export interface ChangedLine {
   readonly kind: "same" | "added" | "removed" | "skipped";
@@ -57,7 +57,7 @@ function compared(before: readonly string[], after: readonly string[]): ChangedL
   return lines;
 }
 
-/** Long stretches without a change become one line. */
+/** Collapses long unchanged stretches into one line. */
 function folded(lines: readonly ChangedLine[]): ChangedLine[] {
   const near = lines.map((_, at) =>
     lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some((line) => line.kind !== "same"),
@@ -65,7 +65,7 @@ function folded(lines: readonly ChangedLine[]): ChangedLine[] {
   const found: ChangedLine[] = [];
   let hidden = 0;
   const flush = (): void => {
-    if (hidden > 0) found.push({ kind: "skipped", text: `… ${hidden} equal lines` });
+    if (hidden > 0) found.push({ kind: "skipped", text: `… ${hidden} unchanged lines` });
     hidden = 0;
   };
   lines.forEach((line, at) => {

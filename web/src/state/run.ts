@@ -1,17 +1,17 @@
-// A run as its events tell it (RUNS-EV-4): patches are merged field by field, maps entry by entry.
+// A run built from its events (RUNS-EV-4): patches are merged field by field, maps entry by entry.
 // Many events are applied at once; a map is copied once per batch, however many entries change.
 import type { Approval, Edge, EventOf, Node, Run, RunEvent } from "../api/wire";
 
 export interface RunState {
   readonly run: Run;
-  /** The last words of each node, for its card. */
+  /** The latest text of each node, for its card. */
   readonly tails: Readonly<Record<string, Tail>>;
   /** The newest handoff along each edge, by the number of its event. */
   readonly pulses: Readonly<Record<string, number>>;
   readonly gone: boolean;
 }
 
-/** The end of what was said in one turn. */
+/** The end of the text of one turn. */
 export interface Tail {
   readonly turnId: string | null;
   readonly text: string;
@@ -47,7 +47,7 @@ class Draft {
     return this.run[name];
   }
 
-  /** Another turn begins with nothing said. */
+  /** A new turn starts with no text. */
   tail(node: string, turnId: string | null, how: { add: string } | { set: string }): void {
     if (!this.#own.has("tails")) {
       this.#own.add("tails");
@@ -79,7 +79,7 @@ class Draft {
 export function applyRun(state: RunState, events: readonly RunEvent[]): RunState {
   const draft = new Draft(state);
   for (const event of events) {
-    // A snapshot may stand for the state that is known already; everything else comes once.
+    // A snapshot may repeat the state that is already known; every other event comes once.
     if (!event.snapshot && event.seq <= draft.run.lastSeq) continue;
     apply(draft, event);
     draft.run.lastSeq = event.seq;
@@ -137,7 +137,7 @@ function apply(draft: Draft, event: RunEvent): void {
     case "turn.status":
       if (node) turnMoved(draft, node, event);
       return;
-    // Told again by a patch, or of no concern to the run as a whole.
+    // Repeated by a patch, or irrelevant to the run as a whole.
     case "run.phase":
     case "run.mode":
     case "run.stalled":
@@ -212,20 +212,20 @@ function turnMoved(draft: Draft, id: string, event: EventOf<"turn.status">): voi
   draft.map("nodes")[id] = { ...known, turn: { ...known.turn, state: state as typeof known.turn.state } };
 }
 
-/** What a node has said so far in the turn that it has in flight. */
+/** The text of a node in its current turn. */
 export function liveTail(state: RunState, node: Node): string {
   const tail = state.tails[node.id];
   return node.turn && tail?.turnId === node.turn.turnId ? tail.text : "";
 }
 
-/** An edge as it is called: its label, and the nodes that it joins. */
+/** The accessible name of an edge: its label and the nodes that it joins. */
 export function edgeName(run: Run, edge: Edge): string {
-  const label = (id: string): string => run.nodes[id]?.label ?? "a node that is gone";
+  const label = (id: string): string => run.nodes[id]?.label ?? "a deleted node";
   const way = edge.bidirectional ? "between" : "from";
   return `Edge ${edge.label} ${way} ${label(edge.from)} ${edge.bidirectional ? "and" : "to"} ${label(edge.to)}`;
 }
 
-/** Nodes in the order they came to be. */
+/** Nodes in order of creation. */
 export function nodesOf(run: Run): Node[] {
   return Object.values(run.nodes).sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
 }
@@ -235,7 +235,7 @@ export function activeTurns(run: Run): number {
   return Object.values(run.nodes).filter((node) => node.turn !== null).length;
 }
 
-/** What the nodes' programs do before they act, in a word. */
+/** Whether the nodes' programs ask before they act, in a word. */
 export function permissions(run: Run): "skip" | "gated" | "mixed" | undefined {
   const modes = new Set(Object.values(run.nodes).map((node) => node.permissions.cliPermissionsMode));
   return modes.size > 1 ? "mixed" : [...modes][0];

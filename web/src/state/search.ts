@@ -1,4 +1,4 @@
-// What a search found: in words, and where it leads.
+// Search results: their labels and links.
 import type { Hit } from "../api/wire";
 
 const WORDS: Record<Hit["kind"], string> = {
@@ -10,18 +10,18 @@ const WORDS: Record<Hit["kind"], string> = {
   file: "File",
 };
 
-/** What was found, and in which run where that is not clear. */
+/** The title of a result, with its run where that is not clear. */
 export function hitWords(hit: Hit, run: string): string {
-  const further = hit.further ? `${hit.further} more files of the diff` : "";
+  const further = hit.further ? `${hit.further} more files in the diff` : "";
   return [WORDS[hit.kind], run, further].filter(Boolean).join(" · ");
 }
 
-/** One key for a place. */
+/** A key of a result. */
 export function hitKey(hit: Hit): string {
   return `${hit.runId} ${hit.seq} ${hit.kind} ${hit.kind === "file" ? hit.excerpt : ""}`;
 }
 
-/** Where a place can be looked at: the event in the conversation, the file in its diff, the artifact. */
+/** The link of a result: the event in the conversation, the file in its diff, or the artifact. */
 export function hitPlace(hit: Hit): { path: string[]; query: Record<string, string> } {
   const path = ["runs", hit.runId, ...(hit.nodeId ? [hit.nodeId] : [])];
   switch (hit.kind) {
@@ -37,7 +37,7 @@ export function hitPlace(hit: Hit): { path: string[]; query: Record<string, stri
   }
 }
 
-/** Pages of places in one; a file that many turns changed stands once, with its newest change. */
+/** Joins pages of results; a file that many turns changed is listed once, with its newest change. */
 export function joinedHits(before: readonly Hit[], next: readonly Hit[]): Hit[] {
   const name = (hit: Hit): string => (hit.kind === "file" ? `${hit.runId} ${hit.excerpt}` : hitKey(hit));
   const known = new Map(before.map((hit) => [name(hit), hit]));

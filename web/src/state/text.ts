@@ -10,12 +10,12 @@ export function trim(text: string): string {
   return text.replace(ENDS, "");
 }
 
-/** Every run of whitespace as one of these. */
+/** Replaces every run of whitespace with this string. */
 export function joined(text: string, by: string): string {
   return text.replace(RUNS, by);
 }
 
-/** How an item without an id is recognised. */
+/** How an item without an id is identified. */
 export function folded(title: string): string {
   return joined(trim(title), " ").toLowerCase();
 }
@@ -27,7 +27,7 @@ export function fields(value: unknown): Fields | undefined {
   return value !== null && typeof value === "object" && !Array.isArray(value) ? (value as Fields) : undefined;
 }
 
-/** The first of these fields that is a string with something in it, trimmed. */
+/** The first of these fields that is a non-blank string, trimmed. */
 export function firstWord(from: Fields, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = from[name];
@@ -36,7 +36,7 @@ export function firstWord(from: Fields, names: readonly string[]): string | unde
   return undefined;
 }
 
-/** An id: a string that is not blank, as it is, or a whole number as its digits (TD-5). */
+/** An id: a non-blank string as it is, or a whole number as its digits (TD-5). */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === "string") return trim(value) ? value : undefined;
   if (typeof value === "bigint") return value.toString();
@@ -69,12 +69,12 @@ function rawNumber(value: unknown): bigint | undefined {
   return /^[+-]?\d+$/.test(digits) ? BigInt(digits.replace(/^\+/, "")) : undefined;
 }
 
-/** What an event carries: `data`, else `payload`, never both (EN-5). */
+/** The body of an event: `data`, else `payload`, never both (EN-5). */
 export function body(event: Fields): Fields {
   return fields(event["data"]) ?? fields(event["payload"]) ?? {};
 }
 
-/** The number of an event, if it is a stored one. */
+/** The number of an event, if it is stored. */
 export function seqOf(event: Fields): bigint | undefined {
   const seq = event["seq"];
   if (typeof seq === "bigint") return seq;

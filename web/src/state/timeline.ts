@@ -1,4 +1,4 @@
-// A run over time: one lane per node with its turns, and marks where something happened.
+// A run over time: one lane per node with its turns, and marks for notable events.
 import type { RunEvent, Turn } from "../api/wire";
 
 export interface Bar {
@@ -8,7 +8,7 @@ export interface Bar {
   readonly to: number | null;
   readonly status: "running" | "completed" | "interrupted" | "failed";
   readonly title: string;
-  /** Number of the event that began it. */
+  /** Number of the event that started it. */
   readonly seq: number;
 }
 
@@ -72,7 +72,7 @@ function markOf(event: RunEvent): { kind: Mark["kind"]; title: string } | undefi
   }
 }
 
-/** What was used up to each end of a turn, all turns together. */
+/** Cumulative usage at each end of a turn, over all turns. */
 export function usagePoints(turns: readonly Turn[]): Point[] {
   const ended = turns.filter((turn) => turn.endedAt).sort((a, b) => moment(a.endedAt!) - moment(b.endedAt!));
   let [tokens, cost] = [0, 0];
@@ -83,7 +83,7 @@ export function usagePoints(turns: readonly Turn[]): Point[] {
   });
 }
 
-/** Round steps for an axis of this length, about so many of them. */
+/** Round steps for an axis of this length, about `wanted` of them. */
 export function ticks(from: number, to: number, wanted: number): number[] {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400].map(
     (step) => step * 1000,

@@ -1,8 +1,8 @@
-// Reading one todo update from an event: generous about names, strict about meaning (TD-1 to TD-9, TD-20 to TD-24).
+// Reads one todo update from an event: lenient about names, strict about meaning (TD-1 to TD-9, TD-20 to TD-24).
 import { fields, firstId, firstWord, idOf, joined, trim, wholeNumber, type Fields } from "./text";
 import type { TodoStatus } from "./todos";
 
-/** Fields of an item or of a change to one; what is not there changes nothing. */
+/** Fields of an item or of a change to one; absent fields change nothing. */
 export interface Entry {
   id?: string;
   title?: { title: string };
@@ -52,7 +52,7 @@ for (const [status, names] of [
 
 const IDS = ["id", "todo_id", "todoId"];
 
-/** The update of an event's body; nothing when there is none, or none that can be used. */
+/** The update in an event's body; undefined when there is none, or it is not valid. */
 export function readUpdate(body: Fields, type: string): Update | undefined {
   const todo = body["todo"];
   if (todo === undefined || todo === null) {
@@ -140,7 +140,7 @@ function entry(from: Fields): Entry {
   return read;
 }
 
-/** The list inside the payload of a tool that is called something with todo (TD-24). */
+/** The list inside the payload of a tool whose name contains "todo" (TD-24). */
 function fallback(body: Fields, type: string): unknown[] | undefined {
   if (!["tool_call", "tool_result", "tool.result"].includes(type)) return undefined;
   const nested = (name: string): unknown => fields(body[name])?.["name"];

@@ -1,4 +1,4 @@
-// The todo lists of a session as its events tell them (TD). Pure: state and event give the next state.
+// The todo lists of a session, built from its events (TD). Pure: state and event give the next state.
 import { body, fields, firstWord, folded, joined, seqOf, trim, wholeNumber, firstId, type Fields } from "./text";
 import { readUpdate, type Entry, type Update } from "./todo_update";
 
@@ -18,7 +18,7 @@ export interface TodoScope {
   readonly revision: bigint | null;
   readonly stale: boolean;
   readonly items: readonly TodoItem[];
-  /** From its first accepted update on. */
+  /** Set from its first accepted update on. */
   readonly known: boolean;
   /** Number of the event of the last accepted update. */
   readonly seq: bigint | null;
@@ -27,10 +27,10 @@ export interface TodoScope {
 export interface Todos {
   readonly order: readonly string[];
   readonly scopes: Readonly<Record<string, TodoScope>>;
-  /** Numbers that were handled; each counts once (EN-10). */
+  /** Numbers already handled; each counts once (EN-10). */
   readonly handled: bigint;
   readonly early: ReadonlySet<bigint>;
-  /** For ids that this reader makes. */
+  /** Counter for ids that this reader assigns. */
   readonly made: number;
 }
 
@@ -44,7 +44,7 @@ export function counts(scope: TodoScope): { done: number; total: number } {
   return { done: scope.items.filter((item) => item.status === "done").length, total: scope.items.length };
 }
 
-/** The connection does not go on where it stopped: every known list may be wrong (TD-26). */
+/** The connection did not resume where it stopped: every known list may be wrong (TD-26). */
 export function reconnected(todos: Todos, how: "gap" | "gapless"): Todos {
   if (how === "gapless") return todos;
   const scopes = Object.fromEntries(
@@ -53,7 +53,7 @@ export function reconnected(todos: Todos, how: "gap" | "gapless"): Todos {
   return { ...todos, scopes };
 }
 
-/** An event of the session, in whatever order it comes. */
+/** Applies an event of the session; events may come in any order. */
 export function applyTodos(todos: Todos, event: Fields): Todos {
   const seq = seqOf(event);
   if (seq !== undefined) {
@@ -97,7 +97,7 @@ function applyUpdate(todos: Todos, update: Update, seq: bigint | null): Todos {
     if (before.revision !== null) return todos;
     if (seq !== null && before.seq !== null && seq <= before.seq) return todos;
   } else if (before.revision !== null && revision <= before.revision) {
-    // The same whole list again says that the list is right after all (TD-27); an empty list comes as a clear.
+    // The same whole list again confirms that the list is right (TD-27); an empty list arrives as a clear.
     const snapshot = update.op === "replace" || (update.op === "clear" && before.items.length === 0);
     const whole = snapshot && revision === before.revision && before.stale;
     return whole ? withScope(todos, key, { ...before, stale: false }) : todos;
@@ -190,7 +190,7 @@ function upserted(
   return [[...present.slice(0, at), item, ...present.slice(at)], next];
 }
 
-/** Which items a preview shows, and its header (UI-3, UI-4). */
+/** The items of a preview, and its header (UI-3, UI-4). */
 export function preview(
   items: readonly TodoItem[],
   strategy: "first_n" | "incomplete_first" | "active_first",
@@ -212,7 +212,7 @@ export function preview(
   return { visible, hidden, header: `TODOs${name}: ${done}/${items.length}${more}` };
 }
 
-/** The lists of `GET /sessions/{id}/todos` take the place of what is known. */
+/** Replaces the known lists with those of `GET /sessions/{id}/todos`. */
 export function hydrated(todos: Todos, lists: { scopes: readonly Fields[] }): Todos {
   return lists.scopes.reduce<Todos>((state, scope) => {
     const envelope = { op: "replace", ...scope, label: scope["scopeLabel"] };

@@ -1,11 +1,11 @@
-// What was said and done with one node, in the order it happened: messages, text, thoughts, tools,
+// The conversation with one node in order: messages, text, thoughts, tools,
 // handoffs and turns, each once, folded from the node's events.
 import type { Artifact, Envelope, EventOf, Message, RunEvent, Tool, ToolResult } from "../api/wire";
 
 interface Common {
   readonly key: string;
   readonly seq: number;
-  /** The event that completed it, where that is another one. */
+  /** The event that completed it, if that is another one. */
   readonly until?: number;
   readonly at: string;
   readonly turnId: string | null;
@@ -21,7 +21,7 @@ export type Entry =
   | (Common & { readonly kind: "artifact"; readonly artifact: Artifact })
   | (Common & { readonly kind: "note"; readonly text: string; readonly tone: "plain" | "failed" });
 
-/** What became of a message: it waits, a turn has it, it was taken out, or its turns failed. */
+/** The state of a message: queued, taken by a turn, removed, or its turns failed. */
 export type MessageState = "queued" | "taken" | "failed" | "removed";
 
 export interface ToolCall {
@@ -37,7 +37,7 @@ export interface ToolCall {
 export interface Transcript {
   readonly node: string;
   readonly entries: readonly Entry[];
-  /** Where entries that still change stand: tools by their id, approvals, messages. */
+  /** Positions of entries that still change: tools by their id, approvals, messages. */
   readonly places: ReadonlyMap<string, number>;
   readonly last: number;
 }
@@ -46,7 +46,7 @@ export function emptyTranscript(node: string): Transcript {
   return { node, entries: [], places: new Map(), last: 0 };
 }
 
-/** Types of events that a transcript is made of, as the server's filter has them. */
+/** Event types of a transcript, in the format of the server's filter. */
 export const TRANSCRIPT_TYPES =
   "message.*,tool.*,approval.*,handoff.sent,turn.status,artifact.created,node.reset,node.violation,node.inbox,node.config";
 
@@ -63,7 +63,7 @@ class Draft {
   }
 
   push(entry: Entry, name?: string): void {
-    // Whatever comes between ends the piece that was being said.
+    // Any other event ends the open piece of text.
     const last = this.entries.at(-1);
     if ((last?.kind === "text" || last?.kind === "thought") && last.open)
       this.entries[this.entries.length - 1] = { ...last, open: false };
@@ -71,7 +71,7 @@ class Draft {
     this.entries.push(entry);
   }
 
-  /** Changes the entry of this name, if there is one. */
+  /** Changes the entry with this name, if there is one. */
   change(name: string, next: (entry: Entry) => Entry): void {
     const at = this.places.get(name);
     const entry = at === undefined ? undefined : this.entries[at];
@@ -83,7 +83,7 @@ class Draft {
   }
 }
 
-/** The transcript after these events, oldest first; events of other nodes are passed over. */
+/** The transcript after these events, oldest first; events of other nodes are skipped. */
 export function applyTranscript(transcript: Transcript, events: readonly RunEvent[]): Transcript {
   const mine = events.filter(
     (event) => event.seq > transcript.last && !event.snapshot && concerns(event, transcript.node),
@@ -100,7 +100,7 @@ export function concerns(event: RunEvent, node: string): boolean {
   return event.type === "handoff.sent" && event.envelope.fromNodeId === node;
 }
 
-/** The entry that holds an event, or the first one behind it. */
+/** The entry that holds an event, or the first one after it. */
 export function entryAt(entries: readonly Entry[], seq: number): Entry | undefined {
   return (
     entries.find((entry) => entry.seq === seq || entry.until === seq) ?? entries.find((entry) => entry.seq >= seq)
@@ -175,7 +175,7 @@ function apply(draft: Draft, event: RunEvent): void {
       draft.push({
         ...base,
         kind: "note",
-        text: `changed what it may not (${event.rule}): ${event.paths.join(", ")}`,
+        text: `changed files it may not change (${event.rule}): ${event.paths.join(", ")}`,
         tone: "failed",
       });
       return;
@@ -197,7 +197,7 @@ function apply(draft: Draft, event: RunEvent): void {
   }
 }
 
-/** Text goes to the end of what is being said; anything between begins a new piece (RUNS-EV-7). */
+/** Appends text to the open piece; any event between starts a new piece (RUNS-EV-7). */
 function streamed(draft: Draft, base: Common, kind: "text" | "thought", delta: string): void {
   const last = draft.last();
   if (last?.kind === kind && last.open && last.turnId === base.turnId) {

@@ -1,4 +1,4 @@
-// The nodes of a C-Tree as lines, with what is folded left out.
+// The visible nodes of a C-Tree as lines.
 import type { TreePage } from "../api/wire";
 
 export type TreeNode = TreePage["nodes"][number];
@@ -6,17 +6,17 @@ export type TreeNode = TreePage["nodes"][number];
 export interface TreeRow {
   node: TreeNode;
   level: number;
-  /** Whether there is anything below it. */
+  /** Whether it has children. */
   parent: boolean;
 }
 
-/** Lines depth-first, children in the order of their numbers; nothing below folded ones. */
+/** Lines depth-first, children in the order of their numbers; children of folded nodes are left out. */
 export function treeRows(nodes: readonly TreeNode[], folded: ReadonlySet<string>): TreeRow[] {
   const below = new Map<string, TreeNode[]>();
   const known = new Set(nodes.map((node) => node.id));
   const roots: TreeNode[] = [];
   for (const node of nodes) {
-    // A page may begin in the middle: what has no parent here begins a line of its own.
+    // A page may start in the middle of the tree: a node whose parent is missing becomes a top-level line.
     if (node.parent_id === null || !known.has(node.parent_id)) roots.push(node);
     else if (below.has(node.parent_id)) below.get(node.parent_id)?.push(node);
     else below.set(node.parent_id, [node]);

@@ -1,4 +1,4 @@
-// Statuses as words and tones, the same everywhere.
+// Labels and colours of statuses, the same everywhere.
 import type { NodeStatus, Phase, RunStatus, Node, StallRule, Turn } from "../api/wire";
 
 export type Tone = "idle" | "running" | "blocked" | "failed" | "done";
@@ -11,7 +11,7 @@ const PHASES: Record<Phase, string> = {
   DONE: "Done",
 };
 
-/** A phase in a word. */
+/** The label of a phase. */
 export const phaseWord = (phase: Phase): string => PHASES[phase];
 
 const RUN_TONES: Record<RunStatus, Tone> = {
@@ -27,7 +27,7 @@ const NODE_TONES: Record<NodeStatus, Tone> = { idle: "idle", running: "running",
 export const runTone = (status: RunStatus): Tone => RUN_TONES[status];
 export const nodeTone = (status: NodeStatus): Tone => NODE_TONES[status];
 
-/** How a turn stands or ended. */
+/** How a turn is going or how it ended. */
 export function turnTone(turn: Pick<Turn, "status">): Tone {
   switch (turn.status) {
     case "completed":
@@ -41,28 +41,28 @@ export function turnTone(turn: Pick<Turn, "status">): Tone {
   }
 }
 
-/** Why a blocked or waiting node stands still, in a few words. */
+/** Why a node is blocked or waiting, in a few words. */
 export function nodeNote(node: Node): string {
   if (node.blockedReason) return node.blockedReason.message;
   if (node.retry) return `retry ${node.retry.attempt} of ${node.retry.max}`;
-  if (node.waitingFor) return node.waitingFor.note ?? "waits for others";
+  if (node.waitingFor) return node.waitingFor.note ?? "waiting for other nodes";
   return "";
 }
 
 const STALLS: Record<StallRule, string> = {
-  output: "repeats itself",
-  diff: "makes the same change again and again",
-  oscillation: "goes back and forth between two results",
-  verification: "the same checks fail again and again",
-  reported: "says that it goes in circles",
-  handoffs: "hands tasks back and forth with another node",
-  no_progress: "no changed file and no passed check",
+  output: "the same output repeats",
+  diff: "the same change repeats",
+  oscillation: "alternates between two results",
+  verification: "the same checks keep failing",
+  reported: "reported that it is going in circles",
+  handoffs: "keeps passing tasks back and forth with another node",
+  no_progress: "no file changed and no check passed",
 };
 
-/** What shows that a run goes in circles, in a few words. */
+/** The evidence of a stall, in a few words. */
 export const stallWords = (rule: StallRule): string => STALLS[rule];
 
-/** Todos that are done, and all of them. */
+/** How many todos are done, of how many. */
 export function todoCount(node: Node): { done: number; total: number } {
   return { done: node.todos.filter((todo) => todo.status === "completed").length, total: node.todos.length };
 }

@@ -1,4 +1,4 @@
-// Plans, tasks and steps as people read them: trees, gates, words.
+// Plans, tasks and steps for display: trees, gates, labels.
 import type { OperationResult } from "../api/client";
 
 export type WorkList = OperationResult<"tasks_context">;
@@ -27,7 +27,7 @@ const CHECKPOINT_WORDS: Record<Checkpoint, string> = {
   criteria: "Criteria",
   tests: "Tests",
   security: "Security",
-  perf: "Speed",
+  perf: "Performance",
   docs: "Docs",
 };
 
@@ -35,13 +35,13 @@ export const statusWord = (status: Status): string => STATUS_WORDS[status];
 export const statusTone = (status: Status): Tone => STATUS_TONES[status];
 export const checkpointWord = (checkpoint: Checkpoint): string => CHECKPOINT_WORDS[checkpoint];
 
-/** A word of the wire as people write it: `step_done` is `Step done`. */
+/** A wire name as a label: `step_done` is `Step done`. */
 export function words(name: string): string {
   const text = name.replaceAll("_", " ").toLowerCase();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** One checkpoint of a step: whether closing needs it, and what is there. */
+/** One checkpoint of a step: whether closing needs it, and its confirmation and proof. */
 export interface Gate {
   checkpoint: Checkpoint;
   needed: boolean;
@@ -50,7 +50,7 @@ export interface Gate {
   proven: boolean;
 }
 
-/** The checkpoints that matter to a step, in their order. */
+/** The checkpoints that apply to a step, in order. */
 export function gates(step: Step): Gate[] {
   const all: Gate[] = [
     { checkpoint: "criteria", needed: true, confirmed: step.criteria_confirmed, proof: "off", proven: false },
@@ -86,7 +86,7 @@ export function gates(step: Step): Gate[] {
   return all.filter((gate) => gate.needed || gate.confirmed || gate.proof !== "off" || gate.proven);
 }
 
-/** What closing still wants of a step, in words; nothing when its gate is open. */
+/** What a step still lacks before it can close; empty when its gate is open. */
 export function missing(step: Step, steps: readonly Step[]): string[] {
   const list = gates(step);
   const unconfirmed = list
@@ -101,17 +101,17 @@ export function missing(step: Step, steps: readonly Step[]): string[] {
     ...(step.blocked ? [step.block_reason ? `blocked: ${step.block_reason}` : "blocked"] : []),
     ...unconfirmed,
     ...unproven,
-    ...(below > 0 ? [`${below} open below`] : []),
-    ...(nodes > 0 ? [`${nodes} open in its sub-plan`] : []),
+    ...(below > 0 ? [`open substeps: ${below}`] : []),
+    ...(nodes > 0 ? [`open sub-plan nodes: ${nodes}`] : []),
   ];
 }
 
-/** How deep a step lies: `s:0` is 0, `s:0.s:2` is 1. */
+/** The depth of a step: `s:0` is 0, `s:0.s:2` is 1. */
 export function depth(path: string): number {
   return path.split(".").length - 1;
 }
 
-/** Whether a path lies below one of these. */
+/** Whether a path is below one of these. */
 export function isBelow(path: string, closed: ReadonlySet<string>): boolean {
   let at = path.lastIndexOf(".");
   while (at > 0) {
@@ -127,7 +127,7 @@ export interface Branch {
   tasks: TaskRow[];
 }
 
-/** Tasks below their plans; those of plans that are not listed come under the plan's id. */
+/** Tasks grouped by plan; those of plans that are not listed are grouped by the plan's id. */
 export function branches(list: { plans: readonly PlanRow[]; tasks: readonly TaskRow[] }): Branch[] {
   const found = new Map<string, Branch>(list.plans.map((plan) => [plan.id, { plan, id: plan.id, tasks: [] }]));
   for (const task of list.tasks) {
@@ -145,14 +145,14 @@ export function byUrgency(a: TaskRow, b: TaskRow): number {
   return URGENCY[a.priority] - URGENCY[b.priority] || b.updated_at_ms - a.updated_at_ms;
 }
 
-/** Pages of a list in one; a row that came twice stands once, as it came last. */
+/** Joins pages of a list; a row that came twice is listed once, in its latest form. */
 export function joinedRows<T extends { id: string }>(before: readonly T[], next: readonly T[]): T[] {
   const rows = new Map(before.map((row) => [row.id, row]));
   for (const row of next) rows.set(row.id, row);
   return [...rows.values()];
 }
 
-/** A plan or task beside another one. */
+/** A plan or task that another one is linked to. */
 export interface Related {
   id: string;
   title: string;
@@ -162,7 +162,7 @@ export interface Related {
 export interface Relations {
   needs: readonly Related[];
   neededBy: readonly Related[];
-  /** How many depend on it in all. */
+  /** How many depend on it in total. */
   neededByTotal: number;
 }
 
@@ -170,7 +170,7 @@ export function relatedRow(row: { id: string; title: string; status: Status }): 
   return { id: row.id, title: row.title, done: row.status === "DONE" };
 }
 
-/** Events of one log in one, oldest first; a newer page that does not reach what is known takes its place. */
+/** Joins events of one log, oldest first; a newer page with a gap before it replaces the known ones. */
 export function joinedEvents(known: readonly WorkEvent[], page: readonly WorkEvent[], full: boolean): WorkEvent[] {
   const last = known.at(-1)?.seq ?? 0;
   const first = page[0]?.seq ?? 0;
@@ -179,14 +179,14 @@ export function joinedEvents(known: readonly WorkEvent[], page: readonly WorkEve
   return [...rows.values()].sort((a, b) => a.seq - b.seq);
 }
 
-/** Whether events say something about a plan or task, or about what it is tied to. */
+/** Whether events concern a plan or task, or one that it is linked to. */
 export function concernsTask(events: readonly WorkEvent[], id: string, tied: ReadonlySet<string>): boolean {
   const about = (event: WorkEvent): boolean =>
     event.task_id === id || tied.has(event.task_id) || JSON.stringify(event.payload).includes(`"${id}"`);
   return events.length === 0 || events.some(about);
 }
 
-/** The plan or task before the other kind: `PLAN-` ids are plans. */
+/** Whether an id names a plan or a task: `PLAN-` ids are plans. */
 export function isPlan(id: string): boolean {
   return id.startsWith("PLAN-");
 }

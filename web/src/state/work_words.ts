@@ -1,4 +1,4 @@
-// What happened to a task, in a line: events, changed values, receipts.
+// One-line descriptions of what happened to a task: events, changed values, receipts.
 import type { Operation, WorkEvent } from "./work";
 
 const TITLES: Record<string, string> = {
@@ -24,7 +24,7 @@ const TITLES: Record<string, string> = {
   note_committed: "Note committed",
 };
 
-/** An event's name in words. */
+/** The label of an event. */
 export function eventTitle(type: string): string {
   const known = TITLES[type];
   if (known) return known;
@@ -34,7 +34,7 @@ export function eventTitle(type: string): string {
 
 const SAID = ["note", "title", "reason", "summary", "status", "text"];
 
-/** The one thing of an event's payload that says most, if any does. */
+/** The most telling value of an event's payload, if any. */
 export function eventText(event: WorkEvent): string {
   const payload = event.payload as Record<string, unknown>;
   for (const name of SAID) {
@@ -45,11 +45,11 @@ export function eventText(event: WorkEvent): string {
     const value = payload[name];
     if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(", ");
   }
-  if (Array.isArray(payload["steps"])) return `${payload["steps"].length} in all`;
+  if (Array.isArray(payload["steps"])) return `${payload["steps"].length} in total`;
   return "";
 }
 
-/** The newest notes on a step, of the events that are known. */
+/** The newest notes on a step, among the known events. */
 export function notesOf(events: readonly WorkEvent[], path: string): WorkEvent[] {
   return events
     .filter((event) => event.type === "step_noted" && event.path === path)
@@ -57,7 +57,7 @@ export function notesOf(events: readonly WorkEvent[], path: string): WorkEvent[]
     .reverse();
 }
 
-/** How an event looks. */
+/** The colour of an event. */
 export function eventTone(type: string): "idle" | "running" | "blocked" | "failed" | "done" {
   if (/(done|completed|closed|verified)$/.test(type)) return "done";
   if (/(unblocked|reopened)$/.test(type)) return "running";
@@ -73,7 +73,7 @@ export interface Change {
   after: string;
 }
 
-/** A value of the history in few letters. */
+/** A value of the history, abbreviated. */
 export function valueText(value: unknown): string {
   if (value === undefined || value === null) return "none";
   if (typeof value === "string") return value === "" ? "empty" : value;
@@ -81,7 +81,7 @@ export function valueText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** What an operation changed, field by field, with what followed elsewhere. */
+/** What an operation changed, field by field, with its side effects. */
 export function changes(operation: Operation): Change[] {
   const before = (operation.before ?? {}) as Record<string, unknown>;
   const after = (operation.after ?? {}) as Record<string, unknown>;
@@ -98,19 +98,19 @@ export function changes(operation: Operation): Change[] {
   return [...own, ...followed];
 }
 
-/** The operation that undo would take back: the newest that can be and is not yet. */
+/** The operation that undo would revert: the newest one that can be undone and is not yet. */
 export function nextUndo(operations: readonly Operation[]): Operation | undefined {
   return operations.find((operation) => operation.undoable && !operation.undone);
 }
 
-/** The operation that redo would bring back: undone last, and nothing was done on top since. */
+/** The operation that redo would apply again: undone last, with no operation since. */
 export function nextRedo(operations: readonly Operation[]): Operation | undefined {
   const at = operations.findIndex((operation) => operation.undoable && !operation.undone);
   const above = at < 0 ? operations : operations.slice(0, at);
   return above.findLast((operation) => operation.undone);
 }
 
-/** An address that may be opened, if the text is one. */
+/** The URL, if the string is one that may be opened. */
 export function webAddress(text: string): string | undefined {
   const address = text.replace(/^LINK:\s*/, "").trim();
   if (!URL.canParse(address)) return undefined;
@@ -122,7 +122,7 @@ export interface Receipt {
   text: string;
 }
 
-/** A check line: `CMD:` is a command, `LINK:` an address. */
+/** A check line: `CMD:` is a command, `LINK:` a URL. */
 export function receipt(line: string): Receipt {
   if (line.startsWith("CMD:")) return { kind: "command", text: line.slice(4).trim() };
   if (line.startsWith("LINK:")) return { kind: "link", text: line.slice(5).trim() };
@@ -130,12 +130,12 @@ export function receipt(line: string): Receipt {
 }
 
 const HELP: Readonly<Record<string, string>> = {
-  CHECKPOINTS_NOT_CONFIRMED: "Tick what was really checked, then close it again.",
-  PROOF_REQUIRED: "Attach what proves it: the command that ran and what it said, or a link. Then close it again.",
-  REVISION_MISMATCH: "Somebody changed it meanwhile. It is shown as it is now: look again, then repeat.",
+  CHECKPOINTS_NOT_CONFIRMED: "Confirm what was actually checked, then close the step again.",
+  PROOF_REQUIRED: "Attach proof: the command that ran and its output, or a link. Then close the step again.",
+  REVISION_MISMATCH: "It was changed in the meantime. The current version is shown: check it, then try again.",
 };
 
-/** What helps after a refusal, for a person at the page; otherwise in the server's own words. */
+/** What to do after an error, for a person at the page; otherwise the server's own recovery hint. */
 export function helpAfter(code: string, recovery: string): string {
   return HELP[code] ?? recovery;
 }

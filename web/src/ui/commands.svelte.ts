@@ -1,13 +1,13 @@
-// What can be done from here: one list for keys, palette and help.
+// The available commands: one list for keys, palette and help.
 import { untrack } from "svelte";
 
 export interface Command {
   id: string;
   title: string;
   group: string;
-  /** Such as `f`, `Shift+F`, `Mod+k`, `Space`, `Delete`. */
+  /** For example `f`, `Shift+F`, `Mod+k`, `Space`, `Delete`. */
   keys?: string;
-  /** Not offered in the palette, because it means nothing there. */
+  /** Left out of the palette, because it only makes sense as a key. */
   keysOnly?: boolean;
   run: () => void;
 }
@@ -19,12 +19,12 @@ class Commands {
   all = $derived([...this.#lists.values()].flatMap((offer) => (typeof offer === "function" ? offer() : offer)));
 
   /**
-   * Offers commands until the answer is called. Later offers win over earlier ones with the same keys; a list that
-   * changes is offered as a function, so that it keeps its place.
+   * Registers commands until the returned function is called. Later commands win over earlier ones with the same keys;
+   * a list that changes is passed as a function, so that it keeps its place.
    */
   offer(commands: Offer): () => void {
     const mark = Symbol("commands");
-    // Whoever offers in an effect does not want to offer again because something else was offered.
+    // An effect that registers commands must not run again because others were registered.
     this.#lists = new Map([...untrack(() => this.#lists), [mark, commands]]);
     return () => {
       const rest = new Map(untrack(() => this.#lists));
@@ -33,7 +33,7 @@ class Commands {
     };
   }
 
-  /** Does what the key stands for; whether anything does. */
+  /** Runs the command of this key; returns whether there was one. */
   press(event: KeyboardEvent): boolean {
     const keys = named(event);
     const found = this.all.findLast((command) => command.keys === keys);
@@ -42,7 +42,7 @@ class Commands {
   }
 }
 
-/** The key of an event as commands name it. */
+/** The key of an event in the notation of commands. */
 export function named(event: KeyboardEvent): string {
   const key = event.key === " " ? "Space" : event.key;
   const letter = key.length === 1;
@@ -54,7 +54,7 @@ export function named(event: KeyboardEvent): string {
   return parts.join("+");
 }
 
-/** Whether keys go into a field just now. */
+/** Whether keystrokes go into an input field. */
 export function typing(event: KeyboardEvent): boolean {
   const target = event.target;
   if (!(target instanceof HTMLElement)) return false;

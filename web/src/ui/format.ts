@@ -1,4 +1,4 @@
-// Figures and times as people read them.
+// Numbers and times formatted for people.
 
 /** `now`, `42 s`, `7 min`, `3 h`, `5 d`. */
 export function ago(at: string | number, now: number): string {
@@ -8,7 +8,7 @@ export function ago(at: string | number, now: number): string {
   return span(seconds * 1000);
 }
 
-/** A length of time by its largest unit; two units below an hour's end. */
+/** A duration in its largest whole unit. */
 export function span(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
@@ -21,7 +21,7 @@ export function span(ms: number): string {
   return `${Math.floor(hours / 24)} d`;
 }
 
-/** A moment to the second, in the reader's own time. */
+/** A moment to the second, in local time. */
 export function exact(at: string | number): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 }
@@ -31,7 +31,7 @@ export function clockTime(at: string | number): string {
   return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
-/** A size with a unit of 1,024. */
+/** A size in units of 1,024. */
 export function bytes(count: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let at = 0;
@@ -43,14 +43,14 @@ export function bytes(count: number): string {
   return `${at === 0 ? value : value.toFixed(1)} ${units[at]}`;
 }
 
-/** A number in few letters: `950`, `12.4k`, `3.1M`. */
+/** An abbreviated number: `950`, `12.4k`, `3.1M`. */
 export function compact(count: number): string {
   if (count < 1000) return String(Math.round(count));
   if (count < 999_500) return `${(count / 1000).toFixed(count < 9950 ? 1 : 0)}k`;
   return `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** Money. */
+/** An amount in dollars. */
 export function dollars(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 3 : 2)}`;
 }
@@ -60,12 +60,12 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The first letters of a hash. */
+/** The first characters of a hash. */
 export function short(hash: string, letters = 8): string {
   return hash.slice(0, letters);
 }
 
-/** The short form of an id: its end. Ids that are made together begin with the same time. */
+/** The end of an id. Ids created at the same time begin alike. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

@@ -1,18 +1,18 @@
-// Heights of rows: measured where they were drawn, estimated where they were not.
+// Heights of rows: measured where they were rendered, estimated where they were not.
 
 export class Heights {
   #known = new Map<string, number>();
 
   constructor(private readonly estimate: number) {}
 
-  /** Notes a height; whether it is news. */
+  /** Stores a height; returns whether it changed. */
   set(name: string, height: number): boolean {
     if (this.#known.get(name) === height) return false;
     this.#known.set(name, height);
     return true;
   }
 
-  /** Where each row begins, and after the last one where all end. */
+  /** Where each row begins, and after the last one where all of them end. */
   offsets(names: readonly string[]): Float64Array {
     const found = new Float64Array(names.length + 1);
     let sum = 0;
@@ -24,7 +24,7 @@ export class Heights {
     return found;
   }
 
-  /** The row that holds this place. */
+  /** The row at this offset. */
   find(offsets: Float64Array, place: number): number {
     let [low, high] = [0, Math.max(0, offsets.length - 2)];
     while (low < high) {

@@ -1,4 +1,4 @@
-// Syntax colours without a parser: words, strings, numbers and comments of the usual families.
+// Syntax colours without a parser: keywords, strings, numbers and comments of the usual language families.
 export type TokenKind = "plain" | "keyword" | "string" | "number" | "comment" | "name";
 
 export interface Token {
@@ -7,7 +7,7 @@ export interface Token {
 }
 
 interface Family {
-  /** Beginning of a comment to the end of the line. */
+  /** What begins a comment that goes to the end of the line. */
   line: string[];
   keywords: ReadonlySet<string>;
 }

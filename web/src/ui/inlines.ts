@@ -1,4 +1,4 @@
-// The inside of a paragraph: code, emphasis, links. Each character is looked at a bounded number of times.
+// The inline content of a paragraph: code, emphasis, links. Each character is visited a bounded number of times.
 
 export type Inline =
   | { kind: "text"; text: string }
@@ -8,7 +8,7 @@ export type Inline =
   | { kind: "strike"; children: Inline[] }
   | { kind: "link"; href: string; children: Inline[] };
 
-/** Something that was understood, and where the text goes on. */
+/** A parsed part, and where the text continues. */
 type Hit = readonly [Inline, number];
 
 const SPECIAL = /`+|[*_~[\\]|https?:|mailto:/g;
@@ -16,10 +16,10 @@ const ADDRESS = /(?:https?|mailto):[^\s<>"'`)\]]+[^\s<>"'`)\].,;:!?]/y;
 const TARGET = /\(([^()\s]+)\)/y;
 const ESCAPED = /\\([\\`*_{}[\]()#+\-.!|~>])/y;
 
-/** Only addresses that lead to pages or mail; anything else stays text. */
+/** Only links to pages or mail addresses; anything else stays text. */
 const SAFE = /^(?:https?:|mailto:)/i;
 
-/** Finds the next place of something, going on from where it was found last: places are asked for in rising order. */
+/** Finds the next position of something, starting from the last one: positions are requested in ascending order. */
 class Places {
   #at = 0;
 
@@ -31,13 +31,13 @@ class Places {
   }
 }
 
-/** Where marks can end, found in one pass each and only when a text has the mark. */
+/** Where marks can end, found in one pass each and only when the string has the mark. */
 class Ends {
   readonly #known = new Map<string, Places>();
 
   constructor(private readonly text: string) {}
 
-  /** The first place from `position` on where this mark can end, if there is one. */
+  /** The first position from `position` on where this mark can end, if there is one. */
   of(mark: string, position: number): number | undefined {
     let places = this.#known.get(mark);
     if (!places) {
@@ -89,7 +89,7 @@ export function inlines(text: string): Inline[] {
     say(text.slice(at, next.index));
     const hit = marked(text, next.index, next[0], ends);
     if (!hit) {
-      // A run of backticks without its end is text as a whole.
+      // A run of backticks that is never closed is plain text.
       at = next.index + (next[0].startsWith("`") ? next[0].length : 1);
       say(text.slice(next.index, at));
       continue;
@@ -102,7 +102,7 @@ export function inlines(text: string): Inline[] {
   return found;
 }
 
-/** What begins at a place that may begin something. */
+/** The part that begins at this position, if one does. */
 function marked(text: string, at: number, special: string, ends: Ends): Hit | undefined {
   switch (special[0]) {
     case "`":
@@ -136,7 +136,7 @@ function coded(text: string, at: number, run: string, ends: Ends): Hit | undefin
   return [{ kind: "code", text: text.slice(begin, end).replace(/^ (.*) $/, "$1") }, end + run.length];
 }
 
-/** A mark of two characters, up to the first place where it can end. */
+/** A mark of two characters, up to the first position where it can end. */
 function spanned(text: string, at: number, mark: string, ends: Ends): Hit | undefined {
   const begin = at + mark.length;
   if (!text.startsWith(mark, at) || !/\S/.test(text[begin] ?? " ")) return undefined;
@@ -146,7 +146,7 @@ function spanned(text: string, at: number, mark: string, ends: Ends): Hit | unde
   return [{ kind, children: inlines(text.slice(begin, end)) }, end + mark.length];
 }
 
-/** A mark of one character: it ends where the character comes next, or not at all. */
+/** A mark of one character: it ends at the next occurrence of the character, or not at all. */
 function single(text: string, at: number, mark: string): Hit | undefined {
   const begin = at + 1;
   const end = text.indexOf(mark, begin);

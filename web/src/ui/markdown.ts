@@ -1,7 +1,7 @@
-// Markdown as a tree of our own. Nothing of a text ever becomes markup; what is not understood stays text.
+// Markdown as a tree of our own. Input never becomes HTML; what is not understood stays text.
 //
-// Agents write these texts, so reading one takes time that grows with its length and not with its square: no pattern
-// has two ways to match the same characters, and ends of marks are looked up, not searched for again and again.
+// Agents write the input, so parsing takes time linear in its length: no pattern has two ways to match the same
+// characters, and ends of marks are looked up, not searched for again and again.
 import { inlines, type Inline } from "./inlines";
 
 export { inlines, type Inline };
@@ -51,7 +51,7 @@ function blockAt(lines: string[], at: number, depth: number): [Block, number] {
   return paragraph(lines, at);
 }
 
-/** The words of a heading, without the marks that may close it. */
+/** The text of a heading, without the marks that may close it. */
 function title(text: string): string {
   const trimmed = text.trimEnd();
   let end = trimmed.length;
@@ -59,12 +59,12 @@ function title(text: string): string {
   return trimmed.slice(0, end).trimEnd();
 }
 
-/** Whether a line stands between the head of a table and its rows. */
+/** Whether a line separates the head of a table from its rows. */
 function divides(line: string): boolean {
   return line.includes("|") && bars(line).every((cell) => /^:?-+:?$/.test(cell.trim()));
 }
 
-/** What stands between the bars of a line. */
+/** The cells of a table row. */
 function bars(line: string): string[] {
   return line.trim().replace(/^\|/, "").replace(/\|$/, "").split("|");
 }
@@ -106,7 +106,7 @@ function listed(lines: string[], at: number, depth: number): [Block, number] {
   return [{ kind: "list", ordered, start: ordered ? parseInt(first[2]!, 10) : 1, items }, end];
 }
 
-/** Whether a line goes on with an item that is indented this far. */
+/** Whether a line continues an item that is indented this far. */
 function belongs(lines: string[], at: number, indent: number): boolean {
   const line = lines[at]!;
   if (!line.trim()) return /^ {2,}\S/.test(lines[at + 1] ?? "") || (lines[at + 1] ?? "").startsWith(" ".repeat(indent));

@@ -1,4 +1,4 @@
-// Short words at the edge of the page: what was done, and what was refused in the server's words.
+// Short messages at the edge of the page: what was done, and errors in the server's words.
 export interface Notice {
   id: number;
   tone: "plain" | "failed";
@@ -24,7 +24,7 @@ class Notices {
 
 export const notices = new Notices();
 
-/** Does something and says so when it was refused; answers whether it was done. */
+/** Runs an action and shows an error if it fails; returns whether it succeeded. */
 export async function attempt(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work();

@@ -1,6 +1,6 @@
-// Finding by a few letters: words that begin with them first, then letters in order.
+// Fuzzy search: words that begin with the query first, then its letters in order.
 
-/** How well a text fits; larger is better, undefined is not at all. */
+/** How well a string matches; larger is better, undefined is no match. */
 export function score(text: string, query: string): number | undefined {
   const hay = text.toLowerCase();
   let sum = 0;
@@ -21,7 +21,7 @@ export function score(text: string, query: string): number | undefined {
   return sum;
 }
 
-/** Those that fit, the best first; equal ones keep their order. */
+/** The matches, best first; equal ones keep their order. */
 export function rank<T>(items: readonly T[], query: string, text: (item: T) => string): T[] {
   if (!query.trim()) return [...items];
   return items
@@ -31,11 +31,11 @@ export function rank<T>(items: readonly T[], query: string, text: (item: T) => s
     .map((row) => row.item);
 }
 
-/** A text in pieces, those that fit a word of the query marked. */
+/** A string in pieces, with those that match a word of the query marked. */
 export function marked(text: string, query: string): { text: string; fits: boolean }[] {
   const words = query.split(/\s+/).filter(Boolean).map(escaped);
   if (words.length === 0) return [{ text, fits: false }];
-  // Every second piece is what the pattern caught.
+  // Every second piece is a captured match.
   const pieces = text.split(new RegExp(`(${words.join("|")})`, "gi"));
   return pieces.map((piece, at) => ({ text: piece, fits: at % 2 === 1 })).filter((piece) => piece.text);
 }

@@ -1,7 +1,7 @@
-// Where the person is: the part of the address behind `#`, which never leaves the browser.
+// The current location: the part of the address after `#`, which never leaves the browser.
 
 export interface Place {
-  /** Words between slashes: `#/runs/ID/chat` is `["runs", "ID", "chat"]`. */
+  /** The parts between slashes: `#/runs/ID/chat` is `["runs", "ID", "chat"]`. */
   path: string[];
   query: URLSearchParams;
 }
@@ -21,7 +21,7 @@ class Router {
     addEventListener("hashchange", () => (this.place = read()));
   }
 
-  /** Goes somewhere; with `replace` the way back does not lead through here. */
+  /** Navigates; `replace` leaves no entry in the history. */
   go(path: string[], query: Record<string, string> = {}, replace = false): void {
     const address = link(path, query);
     if (address === location.hash) return;

@@ -1,4 +1,4 @@
-// Light or dark: what the system says, unless the person chose.
+// Light or dark: the system's setting, unless the person chose.
 type Choice = "light" | "dark" | "system";
 const KEY = "muster.theme";
 

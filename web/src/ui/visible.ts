@@ -1,7 +1,7 @@
-// Text of an agent that a person decides about: every character that controls, reorders or is not seen is written out
-// as JSON writes it (`\\u202e`), so that what stands there is what is seen.
+// Text of an agent that a person decides about: every control, reordering or invisible character is escaped
+// as in JSON (`\\u202e`), so that what is seen is what is there.
 
-/** Control and format characters, separators of lines, and letters without a shape; a line break is seen. */
+/** Control and format characters, line separators, and letters without a shape; a line break stays. */
 const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu;
 
 export function visible(text: string): string {

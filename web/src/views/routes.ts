@@ -1,4 +1,4 @@
-// Every view: its word in the address, its name, and the chunk that draws it. A view is one row here.
+// Every view: its path segment, its title, and the chunk that renders it. A view is one row here.
 import type { Component } from "svelte";
 import type { IconName } from "../ui/Icon.svelte";
 
@@ -6,7 +6,7 @@ export interface View {
   word: string;
   title: string;
   icon: IconName;
-  /** The letter that leads there. */
+  /** The key that opens it. */
   keys?: string;
   load: () => Promise<{ default: Component }>;
 }

@@ -1,4 +1,4 @@
-// Answers to what waits, as calls to the server.
+// Answers to waiting items, as calls to the server.
 import { get, patch, post } from "../../api/client";
 import type { Attention, Resolution, Run } from "../../api/wire";
 
@@ -7,28 +7,28 @@ export async function resolve(approval: string, resolution: Resolution): Promise
   await post("/api/approvals/{approval}/resolve", { path: { approval }, body: { resolution } });
 }
 
-/** Lets a run go on. */
+/** Resumes a run. */
 export async function resume(run: string): Promise<void> {
   await patch("/api/runs/{run}", { path: { run }, body: { patch: { status: "running" } } });
 }
 
-/** Puts away that a run was declared done and is not. */
+/** Dismisses the notice that a run was declared done and is not. */
 export async function dismiss(run: string): Promise<void> {
   await post("/api/runs/{run}/dismiss", { path: { run } });
 }
 
-/** A run that stands still because of a node goes on with it. */
+/** Resumes a run that is paused because of a node. */
 async function resumeIfPaused(run: Run | undefined): Promise<void> {
   if (run?.status === "paused" && run.statusReason?.code.endsWith("_failed")) await resume(run.id);
 }
 
-/** Lets a node go on, with a fresh count of retries, and its run if that stands still for it. */
+/** Starts a node again with a fresh retry count, and resumes its run if that is paused because of it. */
 export async function start(item: Attention, run: Run | undefined): Promise<void> {
   await post("/api/runs/{run}/nodes/{node}/start", { path: { run: item.runId, node: item.nodeId ?? "" } });
   await resumeIfPaused(run);
 }
 
-/** Gives the inputs of a node that failed to it again. */
+/** Sends the failed inputs of a node to it again. */
 export async function resend(item: Attention, run: Run | undefined): Promise<void> {
   const path = { run: item.runId, node: item.nodeId ?? "" };
   const { inbox } = await get("/api/runs/{run}/nodes/{node}/inbox", { path });
@@ -38,7 +38,7 @@ export async function resend(item: Attention, run: Run | undefined): Promise<voi
   await resumeIfPaused(run);
 }
 
-/** Clears a node's context and lets its run go on. */
+/** Clears a node's context and resumes its run. */
 export async function resetAndResume(item: Attention): Promise<void> {
   if (item.nodeId) {
     await post("/api/runs/{run}/nodes/{node}/reset", { path: { run: item.runId, node: item.nodeId }, body: {} });
@@ -46,7 +46,7 @@ export async function resetAndResume(item: Attention): Promise<void> {
   await resume(item.runId);
 }
 
-/** Says something to a node. */
+/** Sends a message to a node. */
 export async function say(run: string, nodeId: string, content: string, interrupt = false): Promise<void> {
   await post("/api/runs/{run}/chat", { path: { run }, body: { nodeId, content, interrupt } });
 }

@@ -1,10 +1,10 @@
-// What waits for a person in all runs, kept fresh while the page is open.
+// What waits for a person in all runs, kept up to date while the page is open.
 import { get } from "../../api/client";
 import type { StreamState } from "../../api/retry";
 import { Stream } from "../../api/socket";
 import type { Approval, Attention, Run } from "../../api/wire";
 
-/** Events after which the list may be another one. */
+/** Events after which the list may change. */
 const TELLING =
   "approval.*,run.patch,run.phase,run.stalled,run.deleted,node.progress,node.deleted,node.violation,run.budget";
 const SETTLE_MS = 120;
@@ -12,17 +12,17 @@ const SETTLE_MS = 120;
 class Inbox {
   items = $state.raw<readonly Attention[]>([]);
   approvals = $state.raw<ReadonlyMap<string, Approval>>(new Map());
-  /** Runs that something waits in, for names and questions. */
+  /** Runs with waiting items, for names and questions. */
   runs = $state.raw<ReadonlyMap<string, Run>>(new Map());
   loaded = $state(false);
   stream = $state.raw<StreamState>({ kind: "connecting" });
-  /** Grows with every event, for lists that want to look again. */
+  /** Incremented with every event, for lists that reload then. */
   beat = $state(0);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asking = false;
   #again = false;
 
-  /** Follows all runs until the answer is called. */
+  /** Follows all runs until the returned function is called. */
   follow(): () => void {
     const stream = new Stream(
       { types: TELLING },
@@ -33,7 +33,7 @@ class Inbox {
           this.stream = state;
           // A socket does not say why it was refused; a plain request does, and may ask for a new sign-in.
           if (state.kind === "waiting" && state.attempt % 3 === 2) void this.refresh();
-          // Whatever happened meanwhile is looked up.
+          // Load whatever happened in the meantime.
           if (state.kind === "live") this.#stir();
         },
       },
@@ -50,7 +50,7 @@ class Inbox {
     this.#timer = setTimeout(() => void this.refresh(), SETTLE_MS);
   }
 
-  /** Asks again; calls meanwhile are answered by one more. */
+  /** Reloads; calls during a reload share one more. */
   async refresh(): Promise<void> {
     if (this.#asking) {
       this.#again = true;
@@ -64,7 +64,7 @@ class Inbox {
       this.items = attention.items;
       this.loaded = true;
     } catch {
-      // Out of reach: the shell says so, and the stream comes back by itself.
+      // Out of reach: the shell reports it, and the stream reconnects automatically.
     }
     this.#asking = false;
     if (this.#again) {

@@ -1,4 +1,4 @@
-// The runs there are, newest change first, looked at again when something happens.
+// All runs, newest change first, reloaded when something happens.
 import { get, patch, remove } from "../../api/client";
 import type { Run } from "../../api/wire";
 
@@ -14,7 +14,7 @@ class RunsList {
       this.cursor = answer.page.nextCursor;
       this.loaded = true;
     } catch {
-      // The shell says that the server is away; what was known stays.
+      // The shell reports that the server is away; known runs stay.
     }
   }
 

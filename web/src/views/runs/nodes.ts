@@ -1,8 +1,8 @@
-// Making nodes from nodes.
+// Duplicates nodes.
 import type { Node, NodeInput } from "../../api/wire";
 import type { RunStore } from "./store.svelte";
 
-/** A second node with the same settings, beside the first. */
+/** Adds a node with the same settings beside the first. */
 export async function duplicate(store: RunStore, node: Node): Promise<void> {
   const config = store.state?.run.nodeConfigs[node.id];
   if (!config) return;

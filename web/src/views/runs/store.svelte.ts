@@ -1,4 +1,4 @@
-// One run, fetched and then followed by number, for every component that shows it.
+// One run, loaded once and then updated by its events, shared by every component that shows it.
 import { get, patch, post, remove } from "../../api/client";
 import type { StreamState } from "../../api/retry";
 import { Stream } from "../../api/socket";
@@ -13,9 +13,9 @@ export class RunStore {
   stream = $state.raw<StreamState>({ kind: "connecting" });
   /** Why there is nothing to show. */
   fault = $state("");
-  /** The last hole that a snapshot closed. */
+  /** The last gap that a snapshot closed. */
   gap = $state<string | undefined>();
-  /** Whether a node is being made. */
+  /** Whether the dialog for a new node is open. */
   adding = $state(false);
   #stream: Stream | undefined;
   #listeners = new Set<EventListener>();
@@ -55,7 +55,7 @@ export class RunStore {
     for (const listener of this.#listeners) listener(batch);
   }
 
-  /** Hears every batch of events until the answer is called. */
+  /** Calls a listener with every batch of events until the returned function is called. */
   listen(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -70,7 +70,7 @@ export class RunStore {
     }
   }
 
-  /** Keeps where nodes stand and what is looked at, at most once a second (RUNS-UI-3). */
+  /** Saves node positions and the viewport, at most once a second (RUNS-UI-3). */
   place(change: { positions?: Layout["positions"]; viewport?: Layout["viewport"] }): void {
     const positions = { ...this.#layout?.positions, ...change.positions };
     const viewport = change.viewport ?? this.#layout?.viewport;

@@ -1,4 +1,4 @@
-// Which node of which run a session belongs to; most belong to one, and say so themselves.
+// The run and node that own a session; most sessions have an owner and name it.
 import { get } from "../../api/client";
 import type { Session } from "../../api/wire";
 
@@ -15,7 +15,7 @@ class Owners {
   #names = new Map<string, string>();
   #known = new Set<string>();
 
-  /** Finds out about sessions that nobody asked about before; a run that is gone owns nothing. */
+  /** Looks up the owners of sessions that are not known yet; a deleted run owns nothing. */
   async learn(sessions: readonly Session[]): Promise<void> {
     const fresh = sessions.filter((session) => !this.#known.has(session.session_id));
     const owned = fresh.flatMap((session) => {
@@ -36,7 +36,7 @@ class Owners {
     if (found.length > 0) this.of = new Map([...this.of, ...found]);
   }
 
-  /** Learns the names of runs from the list, until all are found or it ends. */
+  /** Reads names of runs from the list, until all are found or the list ends. */
   async #name(runs: ReadonlySet<string>): Promise<void> {
     const wanted = new Set([...runs].filter((run) => !this.#names.has(run)));
     let cursor: string | undefined;

@@ -1,4 +1,4 @@
-// One session as it happens: transcript, todo lists, C-Tree summary. Panels that show the same session share it.
+// One session live: transcript, todo lists, C-Tree summary. Panels that show the same session share it.
 import { get } from "../../api/client";
 import { SessionStream } from "../../api/events";
 import type { StreamState } from "../../api/retry";
@@ -7,13 +7,13 @@ import { applyConversation, NO_CONVERSATION, type Conversation } from "../../sta
 import { applyCTree, hydrateCTree, NO_CTREE, type CTree } from "../../state/ctree";
 import { applyTodos, NO_TODOS, reconnected, type Todos } from "../../state/todos";
 
-/** Events of a first connection; more are fetched when somebody asks for the beginning. */
+/** Events of the first connection; more are loaded when the person asks for the beginning. */
 const NEWEST = 2_000;
-/** Events of panels that show no transcript. */
+/** Events for panels without a transcript. */
 const FEW = 1;
-/** Types that the C-Tree summary is made of. */
+/** Event types that change the C-Tree summary. */
 const TREE = new Set(["ctree_node", "ctree_snapshot", "task_event"]);
-/** Types after which the session itself may read differently. */
+/** Event types that may change the session's own fields. */
 const TELLING = new Set([
   "session.meta",
   "session.driver",
@@ -47,7 +47,7 @@ export class SessionState {
     this.#stream = undefined;
   }
 
-  /** From the first event on. */
+  /** Loads the session from its first event. */
   whole(): void {
     this.#all = true;
     this.stop();
@@ -79,11 +79,11 @@ export class SessionState {
     try {
       this.session = await get("/sessions/{id}", { path: { id: this.id } });
     } catch {
-      // The stream says what is wrong.
+      // The stream reports what is wrong.
     }
   }
 
-  /** Lists and summary came with the connection, so events before it only add to the transcript. */
+  /** Lists and summary came with the connection, so earlier events only add to the transcript. */
   #take(batch: readonly SessionEvent[], covered: boolean): void {
     if (this.events > FEW) this.conversation = applyConversation(this.conversation, batch);
     let { todos, tree } = this;
@@ -91,7 +91,7 @@ export class SessionState {
       if (!covered || event.seq === undefined) todos = applyTodos(todos, event);
       if (TREE.has(event.type) && (!covered || event.type === "task_event")) tree = applyCTree(tree, event);
     }
-    // The stream brings every number once and in order, so nobody has to remember them all.
+    // The stream sends every number once and in order, so there is no need to remember them all.
     const last = batch.findLast((event) => event.seq !== undefined)?.seq;
     this.todos = last === undefined ? todos : { ...todos, handled: BigInt(last), early: new Set() };
     this.tree = { ...tree, handled: new Set() };
@@ -101,7 +101,7 @@ export class SessionState {
 
 const watched = new Map<string, { state: SessionState; readers: number }>();
 
-/** The session, followed until the answer is called. */
+/** The session, followed until the returned function is called. */
 export function watch(id: string, transcript: boolean): { state: SessionState; leave: () => void } {
   const name = `${id} ${transcript}`;
   const entry = watched.get(name) ?? { state: new SessionState(id, transcript ? NEWEST : FEW), readers: 0 };

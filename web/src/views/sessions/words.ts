@@ -1,4 +1,4 @@
-// How states of sessions, turns and connections look and read.
+// Labels and colours of the states of sessions, turns and connections.
 import type { StreamState } from "../../api/retry";
 import type { Session } from "../../api/wire";
 
@@ -17,7 +17,7 @@ export function statusTone(status: Session["status"]): Tone {
   return STATUS[status];
 }
 
-/** A word that events bring, in a colour. */
+/** The colour of a status word in an event. */
 export function wordTone(word: string): Tone {
   if (/^(completed|done|ok|finished|allow)/.test(word)) return "done";
   if (/^(failed|error|deny)/.test(word)) return "failed";
@@ -25,7 +25,7 @@ export function wordTone(word: string): Tone {
   return /^(running|started|active)/.test(word) ? "running" : "idle";
 }
 
-/** What the connection does. */
+/** The state of the connection. */
 export function streamWord(state: StreamState): { tone: Tone; text: string } {
   switch (state.kind) {
     case "live":

@@ -1,4 +1,4 @@
-// Finds words in what was said and made, while the palette is open.
+// Searches messages and files while the palette is open.
 import { get } from "../../api/client";
 import type { Hit } from "../../api/wire";
 import { hitKey, hitPlace, hitWords, joinedHits } from "../../state/search";
@@ -9,7 +9,7 @@ import { router } from "../../ui/router.svelte";
 const PAGE = 20;
 const PLACES_MAX = 40;
 
-/** What is found in the run that is looked at, or in all; it grows until it is much or everything was looked at. */
+/** Results from the current run, or from all; they grow until there are enough or everything was searched. */
 export async function* search(words: string, signal: AbortSignal): AsyncGenerator<Findings> {
   const [view, run] = router.place.path;
   const runId = view === "runs" ? run : undefined;
@@ -42,7 +42,7 @@ function command(hit: Hit, run: string): Command {
 function note(found: number, looked: number, more: boolean, one: boolean): string {
   const where = one ? "this run" : "all runs";
   const events = `${looked.toLocaleString("en")} events of ${where}`;
-  if (found >= PLACES_MAX && more) return `The newest ${PLACES_MAX} places in ${events}; more words find fewer`;
-  if (more) return `${events} looked at so far …`;
-  return `${events} looked at`;
+  if (found >= PLACES_MAX && more) return `The newest ${PLACES_MAX} places in ${events}; add words to narrow it`;
+  if (more) return `${events} searched so far …`;
+  return `${events} searched`;
 }

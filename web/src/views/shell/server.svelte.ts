@@ -11,9 +11,9 @@ class Server {
   /** What this browser may do. */
   role = $state<Role>("agent");
   refusal = $state("");
-  /** What is known already of somebody who has to send a passphrase as well. */
+  /** The first part of a sign-in that also needs a passphrase. */
   waiting = $state.raw<Presented | undefined>();
-  /** What its settings let the page show of C-Trees. */
+  /** Which parts of C-Trees the server's settings let the page show. */
   ctrees = $state.raw<About["ctrees"]>({ summary: false, taskNode: false });
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -25,11 +25,11 @@ class Server {
     });
   }
 
-  /** Uses the code of a printed link, then asks whether this browser is signed in. */
+  /** Uses the code of a printed link, then checks whether this browser is signed in. */
   async start(): Promise<void> {
     const code = new URLSearchParams(location.hash.slice(1)).get("code");
     if (code) {
-      // The code must not stay in the history, used or not.
+      // The code must not stay in the browser history, used or not.
       history.replaceState(null, "", location.pathname);
       await this.enter({ code });
       if (this.signedIn || this.waiting) return;

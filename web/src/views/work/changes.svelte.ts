@@ -1,8 +1,8 @@
-// What happened in a workspace, asked for behind the last known position whenever the server says that something did.
+// The changes of a workspace, requested from the last known position whenever the server reports one.
 //
 //   newest operation ─ its number ─ change ─ tasks_delta(since) ─ events ─ cursor ─ change ─ tasks_delta(since) ...
 //
-// A page that nobody looks at does not listen: browsers allow few connections, and it asks when it is looked at again.
+// A hidden page does not listen: browsers allow few connections, and it catches up when it is shown again.
 import { ChangeStream } from "../../api/changes";
 import { operation, type OperationResult } from "../../api/client";
 import type { WorkEvent } from "../../state/work";
@@ -11,9 +11,9 @@ const LOST_MS = 3_000;
 const EVENTS_MAX = 500;
 
 class Changes {
-  /** Whether the last question was answered, and more would be heard of. */
+  /** Whether the last request succeeded and further changes will be received. */
   live = $state(false);
-  /** Whether the server was out of reach when it was last tried. */
+  /** Whether the server was out of reach at the last attempt. */
   lost = $state(false);
   #workspace = "";
   #cursor: string | number | undefined;
@@ -23,7 +23,7 @@ class Changes {
   #asking = false;
   #again = false;
 
-  /** Follows a workspace until the answer is called. */
+  /** Follows a workspace until the returned function is called. */
   follow(workspace: string, listener: (events: readonly WorkEvent[]) => void): () => void {
     if (workspace !== this.#workspace) {
       this.#hush();
@@ -41,10 +41,10 @@ class Changes {
     };
   }
 
-  /** Asks at once, because somebody just changed something. */
+  /** Requests changes at once, because this page just made one. */
   readonly now = (): void => void this.#ask();
 
-  /** Listens while the page is looked at; the first word of a connection is where the workspace stands. */
+  /** Listens while the page is visible; the first message of a connection is the workspace's position. */
   readonly #look = (): void => {
     if (document.hidden) return this.#hush();
     this.#stream ??= new ChangeStream(this.#workspace, {
@@ -80,7 +80,7 @@ class Changes {
       if (workspace === this.#workspace && this.#stream) {
         this.live = true;
         this.lost = false;
-        // Before the first answer, and in a time without any, everything may have changed.
+        // Before the first response, and after a gap, everything may have changed.
         if (events.length > 0 || returned) for (const listener of this.#listeners) listener(events);
       }
     } catch {

@@ -1,4 +1,4 @@
-// Plans and tasks of a workspace as the filter wants them.
+// Plans and tasks of a workspace that match the filter.
 import { operation } from "../../api/client";
 import { joinedRows, type PlanRow, type Status, type TaskRow, type WorkList } from "../../state/work";
 
@@ -27,14 +27,14 @@ export class TaskList {
     private filter: Filter,
   ) {}
 
-  /** Another filter: the old rows stay until the answer is there. */
+  /** Changes the filter: the old rows stay until the response arrives. */
   ask(filter: Filter): void {
     this.filter = filter;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.refresh(), this.loaded ? SETTLE_MS : 0);
   }
 
-  /** Asks again for as many rows as there are. */
+  /** Loads as many rows again as there are. */
   async refresh(): Promise<void> {
     const asked = ++this.#asked;
     const limit = Math.min(1000, Math.max(PAGE, this.tasks.length));

@@ -1,4 +1,4 @@
-// What a task has more of than one answer holds: steps, evidence, operations, events, and who depends on it.
+// Lists of a task that need more than one response: steps, evidence, operations, events, and dependents.
 import { operation, type OperationResult } from "../../api/client";
 import {
   relatedRow,
@@ -10,12 +10,12 @@ import {
   type WorkEvent,
 } from "../../state/work";
 
-/** The most that the server gives at once. */
+/** The most that the server returns at once. */
 export const MOST = 1000;
-/** Numbers that are looked through for older events in one go; more where nothing was found. */
+/** How many event numbers one request for older events covers; it grows while nothing is found. */
 const STRIDE_FIRST = 4_000;
 const STRIDE_GROWTH = 8;
-/** Dependencies that are named in one go. */
+/** Dependencies that are resolved in one request. */
 const NAMED_MAX = 30;
 const DEPENDENTS_MAX = 100;
 
@@ -24,7 +24,7 @@ export interface Named {
   task: string;
 }
 
-/** Steps behind a first page. */
+/** Steps after the first page. */
 export async function moreSteps(target: Named, cursor: string | null | undefined): Promise<Step[]> {
   const steps: Step[] = [];
   for (let next = cursor; next; ) {
@@ -36,7 +36,7 @@ export async function moreSteps(target: Named, cursor: string | null | undefined
   return steps;
 }
 
-/** Every record of evidence, the newest first, without bodies. The server counts upwards. */
+/** Every evidence record, newest first, without content. The server lists the oldest first. */
 export async function allEvidence(target: Named): Promise<Evidence[]> {
   const records: Evidence[] = [];
   let cursor: string | null = null;
@@ -49,7 +49,7 @@ export async function allEvidence(target: Named): Promise<Evidence[]> {
   return records.reverse();
 }
 
-/** The newest operations, this many or all; whether there are more. */
+/** The newest operations, this many or all; and whether there are more. */
 export async function operations(target: Named, wanted: number): Promise<{ rows: Operation[]; more: boolean }> {
   const rows: Operation[] = [];
   let cursor: number | null = null;
@@ -109,7 +109,7 @@ async function named(workspace: string, id: string): Promise<Related> {
     const found = [...tasks, ...plans].find((row) => row.id === id);
     return found ? relatedRow(found) : { id, title: id, done: false };
   } catch {
-    // It was deleted: the id is all that is left.
+    // It was deleted: only the id is left.
     return { id, title: id, done: false };
   }
 }

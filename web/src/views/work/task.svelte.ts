@@ -1,4 +1,4 @@
-// One plan or task with everything that its page shows; each part is fetched when it is first looked at.
+// One plan or task with everything that its page shows; each part is loaded when it is first shown.
 import { operation, Refused } from "../../api/client";
 import {
   concernsTask,
@@ -19,7 +19,7 @@ import { changes } from "./changes.svelte";
 import { allEvidence, eventsBefore, moreSteps, MOST, operations, relations } from "./pages";
 
 export type Part = "work" | "timeline" | "evidence" | "reasoning" | "history";
-/** Rows of a first look, and how many more are asked for. */
+/** Rows of the first page, and of each further one. */
 const EVENTS_FIRST = 200;
 const OPERATIONS_FIRST = 100;
 const OPERATIONS_MORE = 500;
@@ -39,7 +39,7 @@ export class TaskState {
   thinking = $state.raw<Thinking | undefined>();
   history = $state.raw<readonly Operation[] | undefined>();
   historyMore = $state(false);
-  /** Events that are known, oldest first, and whether there may be older ones. */
+  /** Known events, oldest first, and whether there may be older ones. */
   events = $state.raw<readonly WorkEvent[]>([]);
   eventsMore = $state(false);
   relations = $state.raw<Relations | undefined>();
@@ -57,13 +57,13 @@ export class TaskState {
 
   readonly #target = (): { workspace: string; task: string } => ({ workspace: this.workspace, task: this.id });
 
-  /** A part came into view: it is fetched, and kept fresh from now on. */
+  /** A part came into view: load it, and keep it up to date from now on. */
   async show(part: Part): Promise<void> {
     this.#shown.add(part);
     await this.#load(part);
   }
 
-  /** Operations behind those that are shown. */
+  /** Operations after those that are shown. */
   async moreHistory(): Promise<void> {
     this.#operations += OPERATIONS_MORE;
     await this.#load("history");
@@ -77,11 +77,11 @@ export class TaskState {
       this.events = joinedEvents(older, this.events, false);
       this.eventsMore = older.length > 0;
     } catch {
-      // Out of reach: the button is still there.
+      // Out of reach: the button stays.
     }
   }
 
-  /** Something happened: parts that were shown are fetched again. */
+  /** Something changed: reload the parts that were shown. */
   async stir(events: readonly WorkEvent[]): Promise<void> {
     const plan = this.whole?.target.kind === "plan";
     const tied = [...(this.relations?.needs ?? []), ...(this.relations?.neededBy ?? [])].map((row) => row.id);
@@ -135,7 +135,7 @@ export class TaskState {
     this.relations = await relations(this.#target(), whole.target.depends_on);
   }
 
-  /** Does something to a step, or to the whole without one; a refusal stays beside it. */
+  /** Changes a step, or the whole task without one; an error is shown beside it. */
   async act(path: string, work: () => Promise<unknown>): Promise<boolean> {
     this.busy = true;
     this.refusal = undefined;
@@ -177,7 +177,7 @@ export class TaskState {
     );
   }
 
-  /** Sub-plans belong to their step: what they refuse is said there. */
+  /** Sub-plans belong to their step: their errors are shown there. */
   mark(step: Step, node: SubNode, status: Status): Promise<boolean> {
     return this.act(step.path, () =>
       operation("tasks_task_define", { ...this.#target(), task_node_id: node.node_id, status }),

@@ -1,4 +1,4 @@
-// Graphs to start from.
+// Preset graphs for a new run.
 import type { Provider } from "../../../api/wire";
 
 export interface DraftNode {
@@ -19,7 +19,7 @@ export type PresetId = "solo" | "lead" | "review";
 
 export const PRESETS: readonly (readonly [PresetId, string])[] = [
   ["solo", "one agent"],
-  ["lead", "lead and two"],
+  ["lead", "lead and two workers"],
   ["review", "plan, build, review"],
 ];
 
@@ -38,7 +38,7 @@ const ROLES: Record<PresetId, readonly (readonly [string, string])[]> = {
   ],
 };
 
-/** The nodes of a preset, with the first program that this machine has. */
+/** The nodes of a preset, with the first program found on this machine. */
 export function preset(id: PresetId, providers: readonly Provider[]): DraftNode[] {
   const found = providers.find((provider) => provider.available) ?? providers[0];
   return ROLES[id].map(([label, role]) => ({

@@ -1,5 +1,5 @@
-// The run as the graph library takes it. Objects that did not change stay the same, so that only
-// cards that changed are drawn again.
+// The run in the format of the graph library. Unchanged objects keep their identity, so that only
+// cards that changed are rendered again.
 import type { Edge as FlowEdge, Node as FlowNode } from "@xyflow/svelte";
 import type { Edge, Node } from "../../../api/wire";
 import { facing, type Spot } from "../../../state/layout";
@@ -14,11 +14,11 @@ export interface CardData extends Record<string, unknown> {
 
 export interface LineData extends Record<string, unknown> {
   edge: Edge;
-  /** Its label and its ends, for readers who do not see the line. */
+  /** Its label and its ends, for screen readers. */
   name: string;
   /** Number of the newest handoff along it. */
   pulse: number;
-  /** Selects an edge, by its label as well as by its line. */
+  /** Selects an edge, by clicking its label or its line. */
   choose: (edge: string) => void;
 }
 

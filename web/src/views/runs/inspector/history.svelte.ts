@@ -1,4 +1,4 @@
-// The events of one node: the newest page first, older ones on request, new ones as they come.
+// The events of one node: the newest page first, older ones on request, new ones as they arrive.
 import { get } from "../../../api/client";
 import type { RunEvent } from "../../../api/wire";
 import {
@@ -14,7 +14,7 @@ const PAGE = 500;
 
 export class History {
   transcript = $state.raw<Transcript>(emptyTranscript(""));
-  /** Whether there is more to be had of what is older. */
+  /** Whether older events can be loaded. */
   more = $state(false);
   loaded = $state(false);
   #older: RunEvent[] = [];
@@ -28,7 +28,7 @@ export class History {
     readonly node: string,
   ) {
     this.transcript = emptyTranscript(node);
-    // New events may come before the first page is there; numbers put them in order.
+    // New events may arrive before the first page; their numbers put them in order.
     this.#stop = store.listen((batch) => this.#take(batch));
     void this.load();
   }
@@ -48,7 +48,7 @@ export class History {
     if (this.loaded) this.transcript = applyTranscript(this.transcript, mine);
   }
 
-  /** There was a hole: everything is read again. */
+  /** Events were missed: load everything again. */
   async #again(): Promise<void> {
     this.#older = [];
     this.#live = [];
@@ -57,7 +57,7 @@ export class History {
     await this.load();
   }
 
-  /** Reads the page before what is known. */
+  /** Loads the page before the oldest known event. */
   async load(): Promise<void> {
     if (this.#asking || (this.loaded && !this.more)) return;
     this.#asking = true;
@@ -77,7 +77,7 @@ export class History {
       this.#live = this.#live.filter((event) => event.seq > newest);
       this.transcript = applyTranscript(emptyTranscript(this.node), [...this.#older, ...this.#live]);
     } catch {
-      // Out of reach: asked again when the person scrolls, or when events come.
+      // Out of reach: retried when the person scrolls, or when events arrive.
     }
     this.#asking = false;
   }

@@ -1,4 +1,4 @@
-// The artifacts of a run, page by page, the newest first; one that a link names is there whatever its age.
+// The artifacts of a run, page by page, newest first; an artifact that a link names is included whatever its age.
 import { get } from "../../../api/client";
 import type { Artifact } from "../../../api/wire";
 
@@ -17,7 +17,7 @@ export class ArtifactPages {
 
   constructor(private readonly run: string) {}
 
-  /** Asks for the newest; pages that were read stay. */
+  /** Loads the newest page; pages already loaded stay. */
   async look(wishes: ArtifactWishes, wanted?: string | null): Promise<void> {
     const asked = ++this.#asked;
     const answer = await this.#page(wishes);
@@ -32,7 +32,7 @@ export class ArtifactPages {
     this.loaded = true;
   }
 
-  /** Reads the page behind what is there. */
+  /** Loads the next page. */
   async next(wishes: ArtifactWishes): Promise<void> {
     if (!this.more) return;
     const answer = await this.#page(wishes, this.more);
