@@ -1,0 +1,157 @@
+//! The output of a check: all of it goes to a file and into a digest, its beginning and its end are
+//! kept for the record, and its lines are read for results. Memory does not grow with it.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use muster_core::run::hash::hex;
+use sha2::{Digest as _, Sha256};
+
+use super::results::RunnerLines;
+use crate::artifacts::make_private;
+
+/// Bytes of the beginning that are kept.
+const HEAD_BYTES: usize = 2 * 1024;
+/// Bytes of the end that are kept.
+const TAIL_BYTES: usize = 14 * 1024;
+/// Bytes of the output that go to its file.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// No line of a runner is shorter; a flood of short lines costs little.
+const LINE_BYTES_MIN: usize = 4;
+/// Bytes of a line that are read for results.
+const LINE_BYTES_MAX: usize = 4 * 1024;
+
+/// One of the two streams of a process.
+#[derive(Clone, Copy)]
+pub(super) enum StreamName {
+    Out,
+    Error,
+}
+
+/// Collects the output of one process.
+pub(super) struct OutputLog {
+    file: File,
+    digest: Sha256,
+    size: u64,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    lines: RunnerLines,
+    /// Unfinished lines of the two streams.
+    pending: [Vec<u8>; 2],
+}
+
+/// The output of a process that has ended.
+pub(super) struct FinishedOutput {
+    pub(super) size: u64,
+    pub(super) digest: String,
+    pub(super) head: String,
+    pub(super) tail: String,
+    pub(super) lines: RunnerLines,
+}
+
+impl OutputLog {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            // Tests print all kinds of things, secrets among them.
+            make_private(folder)?;
+        }
+        Ok(Self {
+            file: File::create(path)?,
+            digest: Sha256::new(),
+            size: 0,
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            lines: RunnerLines::default(),
+            pending: [Vec::new(), Vec::new()],
+        })
+    }
+
+    pub(super) fn add(&mut self, stream: StreamName, piece: &[u8]) -> io::Result<()> {
+        let room = FILE_BYTES_MAX.saturating_sub(self.size).min(piece.len() as u64);
+        let room = usize::try_from(room).unwrap_or(piece.len());
+        self.file.write_all(&piece[..room])?;
+        self.digest.update(piece);
+        self.size += piece.len() as u64;
+        let head = HEAD_BYTES.saturating_sub(self.head.len()).min(piece.len());
+        self.head.extend_from_slice(&piece[..head]);
+        let rest = &piece[head..];
+        self.tail.extend(&rest[rest.len().saturating_sub(TAIL_BYTES)..]);
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..excess);
+        self.read_lines(stream, piece);
+        Ok(())
+    }
+
+    fn read_lines(&mut self, stream: StreamName, piece: &[u8]) {
+        let pending = &mut self.pending[stream as usize];
+        for part in piece.split_inclusive(|byte| *byte == b'\n') {
+            let room = LINE_BYTES_MAX.saturating_sub(pending.len()).min(part.len());
+            pending.extend_from_slice(&part[..room]);
+            if part.ends_with(b"\n") {
+                if pending.len() > LINE_BYTES_MIN {
+                    self.lines.take(&plain(pending));
+                }
+                pending.clear();
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<FinishedOutput> {
+        for pending in &self.pending {
+            self.lines.take(&plain(pending));
+        }
+        self.file.sync_data()?;
+        let tail: Vec<u8> = self.tail.into_iter().collect();
+        Ok(FinishedOutput {
+            size: self.size,
+            digest: hex(&self.digest.finalize()),
+            head: shown(&self.head),
+            tail: shown(&tail),
+            lines: self.lines,
+        })
+    }
+}
+
+/// Text without escape sequences.
+fn plain(bytes: &[u8]) -> String {
+    anstream::adapter::strip_str(&String::from_utf8_lossy(bytes)).to_string()
+}
+
+/// Text as it may be kept and shown: without escape sequences, control characters and secrets.
+fn shown(bytes: &[u8]) -> String {
+    let text: String = plain(bytes)
+        .chars()
+        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
+        .collect();
+    muster_core::redact::text(&text).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HEAD_BYTES, OutputLog, StreamName, TAIL_BYTES};
+
+    #[test]
+    fn a_flood_keeps_its_ends_and_its_results() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("logs/a.log");
+        let mut log = OutputLog::create(&file).unwrap();
+        log.add(StreamName::Out, b"\x1b[31mfirst\x1b[0m\n").unwrap();
+        for _ in 0..100 {
+            log.add(StreamName::Out, &vec![b'x'; 10_000]).unwrap();
+        }
+        // A line in pieces, with another stream in between.
+        log.add(StreamName::Out, b"\ntest result: ok. 3 pas").unwrap();
+        log.add(StreamName::Error, b"warning\x07\n").unwrap();
+        log.add(StreamName::Out, b"sed; 0 failed; 0 ignored").unwrap();
+        let finished = log.finish().unwrap();
+        assert!(finished.head.starts_with("first\nxxx") && finished.head.len() <= HEAD_BYTES);
+        assert!(finished.tail.ends_with("3 paswarning\nsed; 0 failed; 0 ignored"));
+        assert!(finished.tail.len() <= TAIL_BYTES);
+        assert_eq!(finished.size, std::fs::metadata(&file).unwrap().len());
+        assert_eq!(finished.lines.results().unwrap().counts.passed, 3);
+    }
+}

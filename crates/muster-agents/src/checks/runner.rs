@@ -1,0 +1,391 @@
+//! Runs a check and judges it.
+//!
+//! ```text
+//!   lock of the directory ─► files before ─► process group ─► files after ─► verdict
+//!                                 ▲                              │
+//!                                 └──── once more if they moved ─┘
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, BufReader, Read as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use muster_core::{
+    checks::{
+        definition::CheckDefinition,
+        verdict::{ProcessEnd, TestResults, Verdict, judge},
+    },
+    run::{hash::sha256_hex, id::ToolId},
+};
+use rustix::fs::{FlockOperation, flock};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::{
+    globs::Globs,
+    output::{FinishedOutput, OutputLog, StreamName},
+    programs::{self, ProgramRecord},
+    results,
+    tree::{Scope, Tree, TreeCache, TreeError, is_repository},
+};
+use crate::process::{self, Launch, family::Family};
+
+const CHUNK_BYTES: usize = 64 * 1024;
+/// How long output is still read after the end of the process, since others may hold it open.
+const DRAIN: Duration = Duration::from_millis(500);
+/// How often a waiting check looks whether the directory is free.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+const REPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Runs the checks of one storage folder.
+pub struct CheckRunner {
+    /// Where locks and output are kept.
+    home: PathBuf,
+    mark: String,
+    caches: Mutex<BTreeMap<PathBuf, Arc<Mutex<TreeCache>>>>,
+}
+
+/// A check to run.
+#[derive(Clone)]
+pub struct CheckOrder {
+    /// Names the file of the output.
+    pub id: String,
+    pub definition: CheckDefinition,
+    /// The directory of the project file.
+    pub root: PathBuf,
+}
+
+/// What happens while a check runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckProgress<'a> {
+    /// Another check uses the directory.
+    Waiting,
+    Started,
+    Output(&'a [u8]),
+    /// Files changed while it ran, so it runs once more.
+    Repeated,
+}
+
+/// Everything that was found out.
+#[derive(Clone, Debug)]
+pub struct CheckOutcome {
+    pub verdict: Verdict,
+    pub end: ProcessEnd,
+    pub results: Option<TestResults>,
+    pub tree: TreeState,
+    pub duration: Duration,
+    pub output: OutputRecord,
+    /// The program that the command line resolved to.
+    pub program: Option<ProgramRecord>,
+}
+
+/// The files that a verdict is bound to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TreeState {
+    pub tree: String,
+    pub scope: String,
+    /// Why it holds for this call only.
+    pub unbound: Option<String>,
+    /// Empty without a repository or a commit.
+    pub commit: String,
+    pub branch: Option<String>,
+}
+
+/// The output of a check, without its middle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutputRecord {
+    pub size: u64,
+    pub digest: String,
+    pub head: String,
+    pub tail: String,
+}
+
+/// Why a check has no verdict.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckRunError {
+    #[error("the files of the project cannot be read: {0}")]
+    Tree(#[from] TreeError),
+    #[error("the check could not be started: {0}")]
+    Start(io::Error),
+    #[error("the output of the check cannot be kept: {0}")]
+    Output(io::Error),
+}
+
+struct ScopedTree {
+    state: TreeState,
+    scope: Scope,
+}
+
+impl CheckRunner {
+    /// For the checks of a storage folder.
+    #[must_use]
+    pub fn new(home: &Path) -> Self {
+        Self { home: home.join("checks"), mark: process::mark(home), caches: Mutex::default() }
+    }
+
+    /// The files a check depends on, as they are now.
+    pub fn state(&self, order: &CheckOrder) -> Result<TreeState, TreeError> {
+        Ok(self.scoped_tree(order)?.state)
+    }
+
+    /// Runs a check to its end. Dropping the future kills its processes.
+    pub async fn run(
+        self: &Arc<Self>,
+        order: &CheckOrder,
+        progress: impl Fn(CheckProgress<'_>) + Send + Sync,
+    ) -> Result<CheckOutcome, CheckRunError> {
+        let lock = self.lock(&order.root, &progress).await.map_err(CheckRunError::Output)?;
+        let mut outcome = self.run_once(order, &progress).await?;
+        if outcome.verdict == Verdict::Moved {
+            progress(CheckProgress::Repeated);
+            outcome = self.run_once(order, &progress).await?;
+        }
+        drop(lock);
+        Ok(outcome)
+    }
+
+    async fn run_once(
+        self: &Arc<Self>,
+        order: &CheckOrder,
+        progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
+    ) -> Result<CheckOutcome, CheckRunError> {
+        let before = self.scoped_tree_async(order).await?;
+        let began_at = SystemTime::now();
+        let program = programs::first_program(&order.definition.run, &order.root);
+        let ended = self.process(order, progress).await?;
+        let results = report(order, began_at).or_else(|| ended.output.lines.results());
+        let after = self.scoped_tree_async(order).await?;
+        let judged = judge(ended.end, results.as_ref());
+        let has_moved = judged.is_pass() && before.scope != after.scope;
+        let verdict = if has_moved { Verdict::Moved } else { judged };
+        let output = OutputRecord {
+            size: ended.output.size,
+            digest: ended.output.digest,
+            head: ended.output.head,
+            tail: ended.output.tail,
+        };
+        let tree = after.state;
+        let EndedProcess { end, duration, .. } = ended;
+        Ok(CheckOutcome { verdict, end, results, tree, duration, output, program })
+    }
+
+    fn scoped_tree(&self, order: &CheckOrder) -> Result<ScopedTree, TreeError> {
+        let root = tree_root(&order.root);
+        let cache = {
+            let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
+            caches.entry(root.clone()).or_default().clone()
+        };
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let tree = Tree::read(&root, &mut cache)?;
+        let paths = paths_below(&root, order);
+        let scope = tree.scope((!paths.is_empty()).then(|| Globs::new(&paths)).as_ref());
+        let state = TreeState {
+            tree: tree.digest(),
+            scope: scope.digest.clone(),
+            unbound: tree.unbound,
+            commit: tree.commit,
+            branch: tree.branch,
+        };
+        Ok(ScopedTree { state, scope })
+    }
+
+    async fn scoped_tree_async(
+        self: &Arc<Self>,
+        order: &CheckOrder,
+    ) -> Result<ScopedTree, CheckRunError> {
+        let runner = self.clone();
+        let order = order.clone();
+        let read = tokio::task::spawn_blocking(move || runner.scoped_tree(&order));
+        let read = read.await.map_err(|error| CheckRunError::Output(io::Error::other(error)))?;
+        Ok(read?)
+    }
+
+    /// One check per directory at a time, whichever process runs it.
+    async fn lock(&self, root: &Path, progress: &impl Fn(CheckProgress<'_>)) -> io::Result<File> {
+        let folder = self.home.join("locks");
+        fs::create_dir_all(&folder)?;
+        let root = root.canonicalize()?;
+        let name = sha256_hex(root.as_os_str().as_encoded_bytes());
+        let path = folder.join(&name[..32]);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let mut is_said = false;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::WOULDBLOCK) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !is_said {
+                progress(CheckProgress::Waiting);
+                is_said = true;
+            }
+            tokio::time::sleep(LOCK_PAUSE).await;
+        }
+    }
+
+    async fn process(
+        &self,
+        order: &CheckOrder,
+        progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
+    ) -> Result<EndedProcess, CheckRunError> {
+        let words = order.definition.run.words();
+        let mut env = order.definition.env.clone();
+        env.entry("PATH".to_owned())
+            .or_insert_with(|| programs::search_path().to_string_lossy().into_owned());
+        let family = self.family();
+        let launch = Launch {
+            command: &words,
+            workdir: &order.root,
+            env: &env,
+            family: &family,
+            confinement: None,
+        };
+        let log = self.home.join("logs").join(format!("{}.log", order.id));
+        let mut log = OutputLog::create(&log).map_err(CheckRunError::Output)?;
+        let began = Instant::now();
+        let (mut running, streams) = process::start(&launch).map_err(CheckRunError::Start)?;
+        let guard = KillGuard { family: &family, pid: running.identity.pid };
+        drop(streams.stdin);
+        progress(CheckProgress::Started);
+        let limit = Duration::from_secs(order.definition.timeout_seconds);
+        let mut reader = OutputReader::new(streams.stdout, streams.stderr);
+        let ended = tokio::select! {
+            status = tokio::time::timeout(limit, running.wait()) => status,
+            failed = reader.read(&mut log, progress) => {
+                failed.map_err(CheckRunError::Output)?;
+                tokio::time::timeout(limit.saturating_sub(began.elapsed()), running.wait()).await
+            }
+        };
+        let duration = began.elapsed();
+        running.kill().await;
+        std::mem::forget(guard);
+        if let Ok(drained) = tokio::time::timeout(DRAIN, reader.read(&mut log, progress)).await {
+            drained.map_err(CheckRunError::Output)?;
+        }
+        let end = match ended {
+            Ok(status) => end_of(status.map_err(CheckRunError::Start)?),
+            Err(_) => ProcessEnd::TimedOut,
+        };
+        let output = log.finish().map_err(CheckRunError::Output)?;
+        Ok(EndedProcess { end, duration, output })
+    }
+
+    fn family(&self) -> Family {
+        let mut bytes = [0; 16];
+        if let Err(error) = getrandom::fill(&mut bytes) {
+            unreachable!("the operating system has random numbers: {error}");
+        }
+        let tool = Some(ToolId(u128::from_be_bytes(bytes)));
+        Family { mark: self.mark.clone(), run: None, node: None, tool }
+    }
+}
+
+struct EndedProcess {
+    end: ProcessEnd,
+    duration: Duration,
+    output: FinishedOutput,
+}
+
+/// Kills what is left of a check that nobody waits for any more.
+struct KillGuard<'a> {
+    family: &'a Family,
+    pid: u32,
+}
+
+impl Drop for KillGuard<'_> {
+    fn drop(&mut self) {
+        self.family.kill(Some(self.pid));
+    }
+}
+
+fn end_of(status: std::process::ExitStatus) -> ProcessEnd {
+    use std::os::unix::process::ExitStatusExt as _;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ProcessEnd::Exit(code),
+        (None, signal) => ProcessEnd::Signal(signal.unwrap_or(0)),
+    }
+}
+
+/// Both streams of a process. Reading can be stopped and taken up again.
+struct OutputReader<Out, Error> {
+    out: Option<Out>,
+    error: Option<Error>,
+    chunks: [Vec<u8>; 2],
+}
+
+impl<Out: AsyncRead + Unpin, Error: AsyncRead + Unpin> OutputReader<Out, Error> {
+    fn new(out: Out, error: Error) -> Self {
+        let chunks = [vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]];
+        Self { out: Some(out), error: Some(error), chunks }
+    }
+
+    /// Reads until both streams have ended.
+    async fn read(
+        &mut self,
+        log: &mut OutputLog,
+        progress: &impl Fn(CheckProgress<'_>),
+    ) -> io::Result<()> {
+        while self.out.is_some() || self.error.is_some() {
+            let [out_chunk, error_chunk] = &mut self.chunks;
+            let (stream, count) = tokio::select! {
+                count = next(&mut self.out, out_chunk), if self.out.is_some() =>
+                    (StreamName::Out, count?),
+                count = next(&mut self.error, error_chunk), if self.error.is_some() =>
+                    (StreamName::Error, count?),
+            };
+            let piece = &self.chunks[stream as usize][..count];
+            log.add(stream, piece)?;
+            progress(CheckProgress::Output(piece));
+        }
+        Ok(())
+    }
+}
+
+/// The next piece of a stream; at its end the stream is taken away.
+async fn next(source: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> io::Result<usize> {
+    let Some(open) = source else { return Ok(0) };
+    let count = open.read(chunk).await?;
+    if count == 0 {
+        *source = None;
+    }
+    Ok(count)
+}
+
+/// The root of the repository that a project is in, else of the project.
+fn tree_root(project: &Path) -> PathBuf {
+    let repository = project.ancestors().find(|folder| is_repository(&folder.join(".git")));
+    repository.unwrap_or(project).to_owned()
+}
+
+/// The globs of a check, relative to the root of the tree.
+fn paths_below(root: &Path, order: &CheckOrder) -> Vec<String> {
+    let prefix = order.root.strip_prefix(root).unwrap_or(Path::new(""));
+    let paths = order.definition.paths.iter();
+    paths.map(|glob| prefix.join(glob).to_string_lossy().into_owned()).collect()
+}
+
+/// What the report says, if the check wrote one.
+fn report(order: &CheckOrder, began_at: SystemTime) -> Option<TestResults> {
+    let path = order.root.join(order.definition.report.as_ref()?);
+    // Clocks of file systems are coarse.
+    let oldest = began_at.checked_sub(Duration::from_millis(20))?;
+    let file = File::open(&path).ok()?;
+    let data = file.metadata().ok()?;
+    if !data.is_file() || data.modified().ok()? < oldest {
+        return None;
+    }
+    match results::junit(BufReader::new(file.take(REPORT_BYTES_MAX))) {
+        Ok(results) => Some(results),
+        Err(error) => {
+            tracing::warn!(path = %path.display(), error, "could not read the report of a check");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

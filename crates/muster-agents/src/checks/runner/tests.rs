@@ -1,0 +1,202 @@
+//! Checks with real processes in real folders.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use muster_core::checks::{
+    definition::{CheckCommand, CheckDefinition},
+    verdict::{ProcessEnd, Verdict},
+};
+
+use super::{CheckOrder, CheckOutcome, CheckProgress, CheckRunError, CheckRunner};
+use crate::checks::project;
+
+struct Project {
+    folder: tempfile::TempDir,
+    runner: Arc<CheckRunner>,
+}
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("work")).unwrap();
+        std::fs::write(folder.path().join("work/source"), "one").unwrap();
+        let runner = Arc::new(CheckRunner::new(&folder.path().join("store")));
+        Self { folder, runner }
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.folder.path().join("work")
+    }
+
+    fn order(&self, run: &str, settings: &str) -> CheckOrder {
+        let file = self.folder.path().join("muster.toml");
+        std::fs::write(&file, format!("[checks.a]\nrun = '''{run}'''\n{settings}\n")).unwrap();
+        let definition = project::read(&file).unwrap().definition.checks["a"].clone();
+        CheckOrder { id: "CHK-000001".to_owned(), definition, root: self.root() }
+    }
+
+    async fn run(&self, run: &str, settings: &str) -> CheckOutcome {
+        self.runner.run(&self.order(run, settings), |_| {}).await.unwrap()
+    }
+
+    async fn verdict(&self, run: &str, settings: &str) -> Verdict {
+        self.run(run, settings).await.verdict
+    }
+}
+
+fn is_running(marker: &str) -> bool {
+    let listed = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    listed.map(|entry| entry.path().join("cmdline")).any(|path| {
+        std::fs::read(path).is_ok_and(|line| String::from_utf8_lossy(&line).contains(marker))
+    })
+}
+
+#[tokio::test]
+async fn the_exit_code_and_the_counts_make_the_verdict() {
+    let project = Project::new();
+    assert_eq!(project.verdict("true", "").await, Verdict::Passed);
+    assert_eq!(project.verdict("exit 3", "").await, Verdict::Failed);
+    assert_eq!(project.verdict("echo '2 passed in 0.1s'", "").await, Verdict::Passed);
+    assert_eq!(project.verdict("echo '1 failed in 0.1s'", "").await, Verdict::Failed);
+    assert_eq!(project.verdict("echo 'no tests ran in 0.1s'", "").await, Verdict::Empty);
+    let killed = project.run("kill -9 $$", "").await;
+    assert_eq!((killed.verdict, killed.end), (Verdict::Failed, ProcessEnd::Signal(9)));
+}
+
+#[tokio::test]
+async fn a_report_counts_if_this_run_wrote_it() {
+    let project = Project::new();
+    let case = "<testcase name=\"t\"><failure/></testcase>";
+    let report = format!("<testsuites><testsuite name=\"s\">{case}</testsuite></testsuites>");
+    let write = format!("echo '{report}' > report.xml");
+    let settings = "report = \"report.xml\"\npaths = [\"source\"]";
+    let written = project.run(&write, settings).await;
+    assert_eq!(written.verdict, Verdict::Failed);
+    assert_eq!(written.results.unwrap().failed, ["s::t"]);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(project.verdict("true", settings).await, Verdict::Passed);
+}
+
+#[tokio::test]
+async fn what_hangs_is_killed_with_all_its_processes() {
+    let project = Project::new();
+    let marker = format!("31{}", std::process::id());
+    let script = format!("setsid sleep {marker} & (sleep {marker} &) ; sleep {marker}");
+    let began = Instant::now();
+    assert_eq!(project.verdict(&script, "timeout = \"1s\"").await, Verdict::TimedOut);
+    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(!is_running(&marker));
+    // What it left running in the background ends with it, too.
+    assert_eq!(project.verdict(&format!("sleep {marker} &"), "").await, Verdict::Passed);
+    assert!(!is_running(&marker));
+}
+
+async fn a_moment_after(started: &tokio::sync::Notify) {
+    started.notified().await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+#[tokio::test]
+async fn a_check_that_nobody_waits_for_is_killed() {
+    let project = Project::new();
+    let marker = format!("32{}", std::process::id());
+    let order = project.order(&format!("(sleep {marker} &); sleep {marker}"), "");
+    let started = tokio::sync::Notify::new();
+    let progress = |step: CheckProgress<'_>| {
+        if step == CheckProgress::Started {
+            started.notify_one();
+        }
+    };
+    tokio::select! {
+        ran = project.runner.run(&order, progress) => panic!("it ended: {ran:?}"),
+        () = a_moment_after(&started) => {}
+    }
+    assert!(!is_running(&marker));
+}
+
+#[tokio::test]
+async fn files_that_move_while_it_runs_make_it_run_once_more() {
+    let project = Project::new();
+    let progress = Mutex::new(0);
+    let order = project.order("echo more >> source", "");
+    let count = |step: CheckProgress<'_>| {
+        *progress.lock().unwrap() += u32::from(step == CheckProgress::Repeated);
+    };
+    let moved = project.runner.run(&order, count).await.unwrap();
+    assert_eq!((moved.verdict, *progress.lock().unwrap()), (Verdict::Moved, 1));
+    // Flipped and flipped back.
+    let flip = "cp source ../keep; echo x > source; cp ../keep source";
+    assert_eq!(project.verdict(flip, "").await, Verdict::Moved);
+    assert_eq!(project.verdict(flip, "paths = [\"other\"]").await, Verdict::Passed);
+    // Only the first time.
+    let once = "test -e made || echo x > made";
+    assert_eq!(project.verdict(once, "").await, Verdict::Passed);
+}
+
+#[tokio::test]
+async fn the_same_files_have_the_same_scope_and_others_have_not() {
+    let project = Project::new();
+    let ran = project.run("true", "").await;
+    let order = project.order("true", "");
+    assert_eq!(project.runner.state(&order).unwrap(), ran.tree);
+    std::fs::write(project.root().join("source"), "two").unwrap();
+    assert_ne!(project.runner.state(&order).unwrap().scope, ran.tree.scope);
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded_and_its_end_is_read() {
+    let project = Project::new();
+    let script = "head -c 70000000 /dev/zero | tr '\\0' x; echo; echo '3 passed in 0.1s'
+        printf '\\033[31mred' >&2";
+    let ran = project.run(script, "").await;
+    assert_eq!(ran.verdict, Verdict::Passed);
+    assert_eq!(ran.results.unwrap().counts.passed, 3);
+    assert!(ran.output.size > 70_000_000 && ran.output.tail.len() <= 14 * 1024);
+    assert!(ran.output.tail.contains("red") && !ran.output.tail.contains('\x1b'));
+    let kept = project.folder.path().join("store/checks/logs/CHK-000001.log");
+    assert_eq!(std::fs::metadata(kept).unwrap().len(), 64 * 1024 * 1024);
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_has_no_verdict() {
+    let project = Project::new();
+    let mut order = project.order("true", "");
+    order.definition = CheckDefinition {
+        run: CheckCommand::Program(vec!["no-such-program".to_owned()]),
+        ..order.definition
+    };
+    let error = project.runner.run(&order, |_| {}).await.unwrap_err();
+    assert!(matches!(error, CheckRunError::Start(_)), "{error}");
+    order.root = project.root().join("gone");
+    assert!(project.runner.run(&order, |_| {}).await.is_err());
+}
+
+#[tokio::test]
+async fn checks_of_one_directory_run_one_after_the_other() {
+    let project = Project::new();
+    let order = project.order("test ! -e ../busy && touch ../busy && sleep 0.3 && rm ../busy", "");
+    let waited = Mutex::new(0);
+    let count = |step: CheckProgress<'_>| {
+        *waited.lock().unwrap() += u32::from(step == CheckProgress::Waiting);
+    };
+    let other = Arc::new(CheckRunner::new(&project.folder.path().join("store")));
+    let (first, second) = tokio::join!(project.runner.run(&order, count), other.run(&order, count));
+    assert_eq!(first.unwrap().verdict, Verdict::Passed);
+    assert_eq!(second.unwrap().verdict, Verdict::Passed);
+    assert_eq!(*waited.lock().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn it_gets_no_secret_and_only_what_the_definition_names() {
+    let project = Project::new();
+    let ran = project.run("env; cat", "env = { NAMED = \"yes\" }").await;
+    assert_eq!(ran.verdict, Verdict::Passed);
+    assert!(ran.output.head.contains("NAMED=yes"));
+    assert!(!ran.output.head.contains("CARGO_MANIFEST_DIR"));
+    let shell = ran.program.unwrap();
+    assert_eq!(shell.path.file_name(), Path::new("env").file_name());
+}

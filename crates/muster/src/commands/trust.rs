@@ -1,0 +1,174 @@
+//! `muster trust`: a person accepts what a project wants to run.
+
+use std::{
+    fs::OpenOptions,
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use muster_api::checks::{self, ProjectFile};
+use muster_core::checks::{
+    definition::{CheckDefinition, ProjectDefinition},
+    trust::{ProjectTrust, TrustDecision},
+};
+
+use crate::{config::Settings, output, person::Person, screen, storage};
+
+/// Accept the checks that a project declares
+///
+/// Checks of a muster.toml are commands. They run only after a person has seen and accepted them.
+/// When the file changes later, the accepted definitions stay in force until the change is accepted
+/// too, so that nobody weakens a check by editing the file.
+///
+/// The answer is typed at the terminal; if a passphrase protects the person's key, it is asked for.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster trust                  the project of this directory
+  muster trust ../api
+  muster trust --show           what is accepted; asks nothing")]
+pub(crate) struct Trust {
+    /// A directory of the project
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+
+    /// Show what is accepted and what differs, and ask nothing
+    #[arg(long)]
+    show: bool,
+}
+
+pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode> {
+    let project = project_of(&trust.dir)?;
+    let root = root_of(&project)?;
+    let app = storage::open(settings)?;
+    let known = app.project_trust(&root)?;
+    output::print(&shown(&project, &known))?;
+    let is_accepted =
+        known.accepted.as_ref().is_some_and(|known| known.definition == project.definition);
+    if is_accepted || trust.show {
+        return Ok(if is_accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let answer = ask("Accept these definitions? Type yes or no: ")?;
+    let by = person_name();
+    let decision = match answer.as_str() {
+        "yes" => {
+            let person = Person::of(settings)?;
+            if person.key().has_passphrase()? {
+                person.open()?;
+            }
+            let definition = Box::new(project.definition);
+            TrustDecision::Accepted { root, definition, by }
+        }
+        "no" => TrustDecision::Declined { root, digest: project.definition.digest(), by },
+        _ => bail!("the answer is yes or no; nothing was changed"),
+    };
+    let done = match &decision {
+        TrustDecision::Accepted { .. } => "Accepted. `muster check` runs them.\n",
+        TrustDecision::Declined { .. } if known.accepted.is_some() => {
+            "Declined. The definitions that were accepted before stay in force.\n"
+        }
+        TrustDecision::Declined { .. } => "Declined. No check of this project runs.\n",
+    };
+    app.decide_trust(decision)?;
+    output::print(done)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The project of a directory.
+pub(super) fn project_of(directory: &Path) -> anyhow::Result<ProjectFile> {
+    let directory = directory
+        .canonicalize()
+        .with_context(|| format!("{} cannot be read", directory.display()))?;
+    let Some(file) = checks::find(&directory) else {
+        bail!(
+            "there is no muster.toml in {} or above it; a project declares its checks there:\n\n  \
+             [checks.tests]\n  run = \"cargo test\"\n",
+            directory.display()
+        );
+    };
+    Ok(checks::read(&file)?)
+}
+
+/// Names a project in the store.
+pub(super) fn root_of(project: &ProjectFile) -> anyhow::Result<String> {
+    let Some(root) = project.root.to_str() else {
+        bail!("the path {} is not UTF-8", project.root.display());
+    };
+    Ok(root.to_owned())
+}
+
+fn person_name() -> String {
+    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
+    name.unwrap_or_else(|_| "person".to_owned())
+}
+
+/// Asks at the terminal, whatever input and output are, so that no pipe can give the answer.
+fn ask(question: &str) -> anyhow::Result<String> {
+    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty");
+    let terminal = terminal
+        .context("only a person can accept checks, at a terminal; run `muster trust` in one")?;
+    (&terminal).write_all(question.as_bytes())?;
+    let mut line = String::new();
+    BufReader::new(&terminal).read_line(&mut line)?;
+    Ok(line.trim().to_owned())
+}
+
+/// The definitions of the file, with what differs from the accepted ones.
+fn shown(project: &ProjectFile, known: &ProjectTrust) -> String {
+    let mut text = format!("Project {}\n\n", screen::spelled_out(&project.root.to_string_lossy()));
+    let accepted = known.accepted.as_ref();
+    let before = accepted.map(|known| &known.definition);
+    for line in definition_lines(&project.definition) {
+        let is_new = before.is_some_and(|before| !definition_lines(before).contains(&line));
+        text += &format!("{} {}\n", if is_new { '+' } else { ' ' }, screen::spelled_out(&line));
+    }
+    let now = definition_lines(&project.definition);
+    let gone = before.map(definition_lines).unwrap_or_default();
+    for line in gone.iter().filter(|line| !now.contains(line)) {
+        text += &format!("- {}\n", screen::spelled_out(line));
+    }
+    text += &match accepted {
+        Some(known) if known.definition == project.definition => {
+            format!("\nAccepted by {} on {}.\n", known.by, known.at.rfc3339())
+        }
+        Some(known) => format!("\nNot accepted; {} accepted other definitions.\n", known.by),
+        None => "\nNot accepted yet.\n".to_owned(),
+    };
+    text
+}
+
+/// One line for each thing that a person decides about.
+fn definition_lines(project: &ProjectDefinition) -> Vec<String> {
+    let workspace = project.workspace.iter().map(|name| format!("workspace {name}"));
+    let checks = project.checks.iter().map(|(name, check)| check_line(name, check));
+    let protected = project.protected.iter().map(|glob| format!("protects {glob}"));
+    let gates = serde_json::to_value(project.gates).ok();
+    let gates = gates.and_then(|gates| Some(format!("gates {}", gates.as_str()?)));
+    workspace.chain(gates).chain(checks).chain(protected).collect()
+}
+
+fn check_line(name: &str, check: &CheckDefinition) -> String {
+    let proves: Vec<&str> = check.proves.iter().map(|checkpoint| checkpoint.name()).collect();
+    let mut line = format!("check {name}: {}", check.run.line());
+    line += &format!("  [{} s", check.timeout_seconds);
+    line += &format!(", proves {}", proves.join(" "));
+    if check.required {
+        line += ", required";
+    }
+    if !check.paths.is_empty() {
+        line += &format!(", paths {}", check.paths.join(" "));
+    }
+    if let Some(report) = &check.report {
+        line += &format!(", report {report}");
+    }
+    for (variable, value) in &check.env {
+        line += &format!(", {variable}={value}");
+    }
+    if !check.guard_count {
+        line += ", count not guarded";
+    }
+    line + "]"
+}
