@@ -14,8 +14,9 @@ use crate::{
 };
 
 /// Every generated file with the `muster` command that prints it.
-const FILES: [(&str, &[&str]); 3] = [
+const FILES: [(&str, &[&str]); 4] = [
     ("docs/reference/tools.md", &["reference"]),
+    ("docs/reference/routes.md", &["reference", "routes"]),
     ("docs/reference/config.md", &["config", "reference"]),
     ("docs/openapi.json", &["openapi"]),
 ];

@@ -16,9 +16,13 @@ mod vectors;
 mod web;
 mod workspace;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, ExitCode},
+};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 use crate::{
@@ -38,7 +42,11 @@ struct Arguments {
 enum Job {
     /// Run everything: format, lints, tidy, build, generated files, all tests, outside checks,
     /// real agents.
-    Test,
+    Test {
+        /// Run only this stage, such as agents; what it needs has to be built.
+        #[arg(long, value_name = "NAME", value_parser = stage_named)]
+        stage: Option<Stage>,
+    },
     /// Run what needs no tests: format, tidy, lints, generated files.
     Check,
     /// Run the tests with real agents, which are installed for it.
@@ -98,7 +106,8 @@ fn main() -> Result<ExitCode> {
 
 fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
     match job {
-        Job::Test => Ok(test(workspace)),
+        Job::Test { stage: None } => test(workspace),
+        Job::Test { stage: Some(stage) } => alone(workspace, stage),
         Job::Check => Ok(check(workspace)),
         Job::Agents { alone: None } => Ok(outside::agents(workspace)?.failed == 0),
         Job::Agents { alone: Some(folder) } => outside::alone::agents(workspace, folder),
@@ -125,28 +134,72 @@ fn check(workspace: &Workspace) -> bool {
     stages.finish()
 }
 
-fn test(workspace: &Workspace) -> bool {
-    let mut stages = Stages::new(12);
-    stages.run("format", || format(workspace));
-    stages.run("tidy", || tidy(workspace));
-    stages.run("lints", || lints(workspace));
-    if stages.run("build", || build(workspace)) {
-        stages.run("generated", || generate::compare(workspace));
-        stages.run("tests", || suite::tests(workspace));
-        stages.run("hostile", || suite::hostile(workspace));
-        stages.run("fuzz", || suite::fuzz(workspace));
-        stages.run("doctests", || suite::doctests(workspace));
-        stages.run("outside", || outside::checks(workspace));
-        stages.run("agents", || outside::agents(workspace));
-        stages.run("web", || web::checks(workspace));
-    } else {
-        let left_out =
-            ["generated", "tests", "hostile", "fuzz", "doctests", "outside", "agents", "web"];
-        for name in left_out {
-            stages.leave_out(name, "the build failed");
+/// A stage of `test`.
+#[derive(Clone)]
+struct Stage {
+    name: &'static str,
+    work: fn(&Workspace) -> Result<Tally>,
+}
+
+/// Every stage of `test`, in the order of the table at its end.
+const STAGES: [Stage; 12] = [
+    Stage { name: "format", work: format },
+    Stage { name: "tidy", work: tidy },
+    Stage { name: "lints", work: lints },
+    Stage { name: "build", work: build },
+    Stage { name: "generated", work: generate::compare },
+    Stage { name: "tests", work: suite::tests },
+    Stage { name: "hostile", work: suite::hostile },
+    Stage { name: "doctests", work: suite::doctests },
+    Stage { name: "outside", work: outside::checks },
+    Stage { name: "web", work: web::checks },
+    Stage { name: "fuzz", work: suite::fuzz },
+    Stage { name: "agents", work: outside::agents },
+];
+
+/// Stages that wait for other programs more than they compute, in lanes that run beside each other;
+/// the fuzzers, which need a core for a short time, are in the shorter one. No stage writes where
+/// another one reads, and every port is one that the system gave.
+const LANES: [&[&str]; 2] = [&["outside", "web"], &["fuzz", "agents"]];
+
+fn test(workspace: &Workspace) -> Result<bool> {
+    let logs = workspace.target().join("stages");
+    fs::create_dir_all(&logs).context("make the folder for the output of stages")?;
+    let program = outside::alone::this_program().map_err(anyhow::Error::msg)?;
+    let mut stages = Stages::new(STAGES.len());
+    let mut is_built = true;
+    for stage in &STAGES {
+        if LANES.concat().contains(&stage.name) {
+            continue;
+        } else if !is_built {
+            stages.leave_out(stage.name, "the build failed");
+        } else {
+            let passed = stages.run(stage.name, || (stage.work)(workspace));
+            is_built = passed || stage.name != "build";
         }
     }
-    stages.finish()
+    if is_built {
+        stages.run_beside(&LANES, &logs, |name| {
+            let mut command = Command::new(&program);
+            command.args(["test", "--stage", name]);
+            command
+        });
+    } else {
+        LANES.concat().iter().for_each(|name| stages.leave_out(name, "the build failed"));
+    }
+    Ok(stages.finish())
+}
+
+/// Runs one stage; its last line is the tally.
+fn alone(workspace: &Workspace, stage: &Stage) -> Result<bool> {
+    let tally = (stage.work)(workspace)?;
+    println!("{tally}");
+    Ok(tally.failed == 0)
+}
+
+fn stage_named(name: &str) -> Result<Stage, String> {
+    let known = STAGES.iter().find(|stage| stage.name == name).cloned();
+    known.ok_or_else(|| STAGES.map(|stage| stage.name).join(", "))
 }
 
 fn format(workspace: &Workspace) -> Result<Tally> {

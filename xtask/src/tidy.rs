@@ -46,7 +46,7 @@ pub(crate) struct Rule {
     check: fn(&Tree) -> Vec<Finding>,
 }
 
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     Rule { id: "layers", check: layers::layers },
     Rule { id: "homes", check: layers::homes },
     Rule { id: "plain-crates", check: layers::plain_crates },
@@ -63,6 +63,7 @@ const RULES: [Rule; 23] = [
     Rule { id: "page-length", check: pages::page_length },
     Rule { id: "links", check: pages::links },
     Rule { id: "named-proof", check: pages::named_proof },
+    Rule { id: "named-example", check: pages::named_example },
     Rule { id: "dependency-reasons", check: pages::dependency_reasons },
     Rule { id: "machine-paths", check: traces::machine_paths },
     Rule { id: "package-sources", check: traces::package_sources },

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Documents, Draft,
+    Documents,
     run::{node::Node, record::Run},
     tasks::{
-        TaskAggregate, TaskCommand,
-        command::CaptureEvidence,
+        TaskAggregate,
         entity::TaskStatus,
         id::{EntityId, TaskId, WorkspaceId},
         lookup,
-        step::Checkpoints,
         view::handoff::Handoff,
     },
 };
@@ -72,21 +70,9 @@ async fn look(shared: &Arc<RunsContext>, run: &Run, id: TaskId) -> Option<TaskBi
 pub(crate) async fn attach(shared: &Arc<RunsContext>, run: &Run, checks: Vec<String>) {
     let workspace = run.workspace.as_deref().and_then(|name| name.parse::<WorkspaceId>().ok());
     let (Some(workspace), Some(task)) = (workspace, run.task_id) else { return };
-    let evidence = TaskCommand::CaptureEvidence(CaptureEvidence {
-        id: EntityId::Task(task),
-        step: None,
-        checkpoints: Checkpoints::default(),
-        items: Vec::new(),
-        checks,
-        attachments: Vec::new(),
-    });
-    let shared = Arc::clone(shared);
-    let run = run.id;
-    let execute = move || {
-        let work = move |draft: &mut Draft<'_, TaskAggregate>| draft.apply(&evidence).map(drop);
-        shared.engine.execute::<TaskAggregate, _>(workspace.stream(), work)
-    };
-    if !matches!(tokio::task::spawn_blocking(execute).await, Ok(Ok(()))) {
-        tracing::warn!(%run, "could not attach the check evidence to the task");
+    let Some(operations) = shared.operations() else { return };
+    let attach = move || operations.attach_checks(&workspace, task, &checks);
+    if !matches!(tokio::task::spawn_blocking(attach).await, Ok(true)) {
+        tracing::warn!(run = %run.id, "could not attach the check evidence to the task");
     }
 }

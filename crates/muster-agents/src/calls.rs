@@ -16,6 +16,7 @@ use muster_core::{
         provider::{ProviderEvent, ProviderTool},
         view::attention::{self, Attention},
     },
+    tasks::id::{TaskId, WorkspaceId},
 };
 use muster_store::{CatalogueQuery, StoreError};
 use serde_json::{Map, Value};
@@ -60,10 +61,14 @@ pub struct Witnessed {
     pub error: Option<ToolError>,
 }
 
-/// The operations of the task store, for calls of agents that a person had to approve. All block.
+/// The operations of the task store: for calls of agents that a person had to approve, and for
+/// what a run records on its task. All block.
 pub trait TaskOperations: Send + Sync + 'static {
     /// Calls an operation on behalf of a node.
     fn call(&self, bearer: Bearer, wish: AgentWish) -> Witnessed;
+
+    /// Captures check lines as evidence on a task; returns whether that was done.
+    fn attach_checks(&self, workspace: &WorkspaceId, task: TaskId, checks: &[String]) -> bool;
 }
 
 /// Makes a call and waits for its outcome, or until a person has had enough time (RUNS-TOOL-5).

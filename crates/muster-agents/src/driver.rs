@@ -18,8 +18,8 @@ use std::{sync::Arc, time::Duration};
 
 use muster_core::run::{
     Ask,
-    effect::{ApprovalDecision, StopManner},
-    event::{ResetMethod, ToolCompleted},
+    effect::{ApprovalDecision, NodeEffect, StopManner},
+    event::ResetMethod,
     id::{NodeId, RunId, TurnId},
     provider::ResetAbility,
     turn::TurnReason,
@@ -34,7 +34,7 @@ use self::{drive::Drive, late::Late};
 use super::{
     finish::{self, TurnFinish},
     process::family::Family,
-    provider::{Opened, Signal, Verdict},
+    provider::{Opened, ProviderOrder, Signal},
     shared::RunsContext,
 };
 
@@ -44,22 +44,9 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const CLOSE_GRACE: Duration = Duration::from_secs(4);
 
 pub(crate) enum DriverOrder {
-    /// Send the prompt of a turn to the provider.
-    Send { turn: TurnId },
-    /// End a turn.
-    Finish { turn: TurnId, manner: StopManner },
-    /// A person's decision.
-    Decide(Box<ApprovalDecision>),
-    /// A call has its outcome.
-    Answer(Box<ToolCompleted>),
+    Perform(NodeEffect),
     /// Flush the program's buffered output, before something else of it is recorded.
     Settle(oneshot::Sender<()>),
-    /// Make the provider forget.
-    Reset,
-    /// End the session and its process.
-    Close,
-    /// The node was removed.
-    Remove,
     /// Shutdown.
     Stop(oneshot::Sender<()>),
 }
@@ -106,7 +93,7 @@ impl NodeDriver {
     pub(crate) async fn drive(mut self, mut orders: mpsc::UnboundedReceiver<DriverOrder>) {
         loop {
             match self.next(&mut orders).await {
-                Next::Order(DriverOrder::Remove) | Next::End => break,
+                Next::End => break,
                 Next::Order(DriverOrder::Stop(stopped)) => {
                     self.stop().await;
                     if stopped.send(()).is_err() {
@@ -114,7 +101,8 @@ impl NodeDriver {
                     }
                     return;
                 }
-                Next::Order(order) => self.obey(order).await,
+                Next::Order(DriverOrder::Perform(effect)) => self.perform(effect).await,
+                Next::Order(DriverOrder::Settle(settled)) => self.settle(settled).await,
                 Next::Signal(signal) => self.handle_signal(*signal).await,
                 Next::Due => self.due().await,
             }
@@ -139,17 +127,15 @@ impl NodeDriver {
         }
     }
 
-    async fn obey(&mut self, order: DriverOrder) {
-        match order {
-            DriverOrder::Send { turn } => self.send(turn).await,
-            DriverOrder::Finish { turn, manner } => self.finish(turn, manner).await,
-            DriverOrder::Decide(decision) => self.decide(&decision).await,
-            DriverOrder::Answer(completed) => self.answer(&completed).await,
-            DriverOrder::Settle(settled) => self.settle(settled).await,
-            DriverOrder::Reset => self.reset().await,
-            DriverOrder::Close if self.turn.is_some() => self.closes = true,
-            DriverOrder::Close => self.leave().await,
-            DriverOrder::Remove | DriverOrder::Stop(_) => {}
+    async fn perform(&mut self, effect: NodeEffect) {
+        match effect {
+            NodeEffect::SendPrompt { turn } => self.send(turn).await,
+            NodeEffect::FinishTurn { turn, manner } => self.finish(turn, manner).await,
+            NodeEffect::Decide(decision) => self.decide(*decision).await,
+            NodeEffect::AnswerTool(completed) => self.answer(*completed).await,
+            NodeEffect::ResetContext => self.reset().await,
+            NodeEffect::CloseProvider if self.turn.is_some() => self.closes = true,
+            NodeEffect::CloseProvider => self.leave().await,
         }
     }
 
@@ -187,7 +173,7 @@ impl NodeDriver {
         let ended = self.turn.as_ref().is_none_or(|drive| drive.ended || !drive.sent);
         match (manner, self.open.as_mut()) {
             (StopManner::Interrupt, Some(open)) if !ended => {
-                let interrupted = open.session.interrupt(turn);
+                let interrupted = open.session.send(ProviderOrder::Interrupt { turn });
                 let grace = if interrupted.is_ok() { INTERRUPT_GRACE } else { Duration::ZERO };
                 if let Some(drive) = self.turn.as_mut() {
                     drive.stopping = Some(Instant::now() + grace);
@@ -245,17 +231,17 @@ impl NodeDriver {
         }
     }
 
-    async fn decide(&mut self, decision: &ApprovalDecision) {
+    async fn decide(&mut self, decision: ApprovalDecision) {
         let Some(drive) = self.turn.as_mut().filter(|drive| drive.turn == decision.turn) else {
             return;
         };
         drive.waiting.remove(&decision.approval);
         drive.last_activity = Instant::now();
-        let Some(id) = &decision.provider_approval_id else { return };
-        let verdict = Verdict { turn: decision.turn, id, resolution: &decision.resolution };
-        let sent = self.open.as_mut().map(|open| open.session.decide(&verdict));
+        let Some(question) = decision.provider_approval_id else { return };
+        let turn = decision.turn;
+        let order = ProviderOrder::Decide { turn, question, resolution: decision.resolution };
+        let sent = self.open.as_mut().map(|open| open.session.send(order));
         if sent.is_none_or(|sent| sent.is_err()) && !drive.ended {
-            let turn = decision.turn;
             let reason = TurnReason::Exited;
             let detail = Some("a decision could not be told to the program".to_owned());
             self.report(Ask::EndTurn { turn, reason, detail }).await;
@@ -264,7 +250,9 @@ impl NodeDriver {
 
     async fn reset(&mut self) {
         let reset = match self.open.as_mut() {
-            Some(open) if open.caps.reset == ResetAbility::Command => open.session.reset().is_ok(),
+            Some(open) if open.caps.reset == ResetAbility::Command => {
+                open.session.send(ProviderOrder::Reset).is_ok()
+            }
             Some(_) | None => false,
         };
         let method = if reset { ResetMethod::Command } else { ResetMethod::NewSession };

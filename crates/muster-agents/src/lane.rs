@@ -6,11 +6,9 @@ pub(crate) mod drivers;
 use std::sync::Arc;
 
 use muster_core::run::{
-    RunAggregate as Room, RunEvent, RunFact,
-    effect::{self, RunEffect},
-    event::ToolCompleted,
+    RunAggregate as Room, RunEvent,
+    effect::{self, NodeEffect, RunEffect},
     id::{NodeId, RunId},
-    record::{RunStatus, StatusCode},
     view::history::{LoggedEvent, wire},
 };
 use muster_store::{EventRow, StoreError};
@@ -48,14 +46,6 @@ pub(crate) enum LaneOrder {
     Perform(Vec<RunEffect>),
     /// Shutdown: processes are closed, files are written.
     Stop(oneshot::Sender<()>),
-}
-
-/// An effect, with the outcome that it is about.
-enum Work {
-    Effect(RunEffect),
-    /// The run does not work any more; its programs are idle.
-    CloseAll,
-    Answer(NodeId, ToolCompleted),
 }
 
 pub(crate) struct RunLane {
@@ -137,7 +127,7 @@ impl RunLane {
             let run = self.run;
             let after = self.after;
             let read = tokio::task::spawn_blocking(move || page(&shared, run, after)).await;
-            let Page { rows, events, work } = match read {
+            let Page { rows, events, effects } = match read {
                 Ok(Ok(page)) => page,
                 Ok(Err(error)) => {
                     tracing::warn!(%error, run = %self.run, "could not follow the log of the run");
@@ -155,14 +145,7 @@ impl RunLane {
             }
             let full = rows.len() == PAGE_EVENTS as usize;
             self.after = last.seq;
-            for work in work {
-                match work {
-                    Work::Effect(effect) => self.perform(effect),
-                    // After the turn that each may have in flight.
-                    Work::CloseAll => self.drivers.order_all(|| DriverOrder::Close),
-                    Work::Answer(node, completed) => self.answer(node, completed),
-                }
-            }
+            effects.into_iter().for_each(|effect| self.perform(effect));
             for numbered in events {
                 if self.mirror.send(numbered).is_err() {
                     tracing::debug!(run = %self.run, "the session mirror of the run is closed");
@@ -186,12 +169,6 @@ impl RunLane {
         tokio::task::spawn_blocking(move || originals::sweep(&shared, run, Sweep::Known));
     }
 
-    fn answer(&mut self, node: NodeId, completed: ToolCompleted) {
-        if !self.shared.answer_call(&completed) {
-            self.drivers.order(node, DriverOrder::Answer(Box::new(completed)));
-        }
-    }
-
     /// Performs one effect; never blocks.
     fn perform(&mut self, effect: RunEffect) {
         match effect {
@@ -202,25 +179,17 @@ impl RunLane {
             }
             RunEffect::KillChecks => self.kill_checks(),
             RunEffect::Schedule => self.shared.wish(Wish::Look(self.run)),
-            RunEffect::SendPrompt { node, turn } => {
-                self.drivers.order(node, DriverOrder::Send { turn });
+            RunEffect::OfNode(_, NodeEffect::AnswerTool(completed))
+                if self.shared.answer_call(&completed) => {}
+            RunEffect::OfNode(node, effect) => {
+                self.drivers.order(node, DriverOrder::Perform(effect));
             }
-            RunEffect::FinishTurn { node, turn, manner } => {
-                self.drivers.order(node, DriverOrder::Finish { turn, manner });
-            }
-            RunEffect::ResetContext { node, .. } => self.drivers.order(node, DriverOrder::Reset),
-            RunEffect::CloseProvider { node } => self.drivers.order(node, DriverOrder::Close),
             RunEffect::RemoveNode { node } => {
                 self.drivers.remove(node);
                 tokio::spawn(super::worktree::remove(Arc::clone(&self.shared), self.run, node));
             }
-            RunEffect::OpenSession { .. } => {}
             RunEffect::MakeWorktree { node } => {
                 super::worktree::make_soon(&self.shared, self.run, node);
-            }
-            RunEffect::Decide(decision) => {
-                let node = decision.node;
-                self.drivers.order(node, DriverOrder::Decide(decision));
             }
             RunEffect::ExecuteTool { node, turn, tool } => {
                 let shared = Arc::clone(&self.shared);
@@ -231,7 +200,6 @@ impl RunLane {
                     tools::RuntimeToolCall { node, turn, tool: *tool },
                 ));
             }
-            RunEffect::AnswerTool { .. } => {}
             RunEffect::SetTimer { at, timer } => {
                 tokio::spawn(timers::wake(Arc::clone(&self.shared), self.run, at, timer));
             }
@@ -338,7 +306,7 @@ async fn until(due: Option<Instant>) {
 struct Page {
     rows: Vec<EventRow>,
     events: Vec<Numbered>,
-    work: Vec<Work>,
+    effects: Vec<RunEffect>,
 }
 
 /// The next events with their effects.
@@ -353,16 +321,14 @@ fn page(shared: &RunsContext, run: RunId, after: u64) -> Result<Page, StoreError
         events.push(event);
     }
     let follows = |docs: &muster_core::Documents<Room>| {
-        let mut work = Vec::new();
+        let mut effects = Vec::new();
         for event in &events {
-            let effects = effect::react(docs, event)?;
-            work.extend(effects.into_iter().map(|effect| with_outcome(effect, event)));
-            work.extend(stops(event).then_some(Work::CloseAll));
+            effects.extend(effect::react(docs, event)?);
         }
-        Ok(work)
+        Ok(effects)
     };
-    let work = match shared.engine.read::<Room, _>(&stream, follows) {
-        Ok(work) => work,
+    let effects = match shared.engine.read::<Room, _>(&stream, follows) {
+        Ok(effects) => effects,
         Err(muster_engine::ExecuteError::Rejected(rejection)) => {
             tracing::debug!(%run, ?rejection, "event ignored; the run was deleted");
             Vec::new()
@@ -371,26 +337,7 @@ fn page(shared: &RunsContext, run: RunId, after: u64) -> Result<Page, StoreError
     };
     let numbered = rows.iter().map(|row| row.seq).zip(events);
     let events = numbered.filter(|(_, event)| mirror::concerns(event)).collect();
-    Ok(Page { rows, events, work })
-}
-
-/// Whether a run stops working: it is stopped, or has ended (RUNS-REST-9).
-fn stops(event: &RunEvent) -> bool {
-    let RunFact::RunPatched(patched) = &event.fact else { return false };
-    let patch = &patched.patch.run;
-    let ended = matches!(patch.status, Some(RunStatus::Completed | RunStatus::Failed));
-    let stopped = patch.status_reason.as_ref().and_then(Option::as_ref);
-    ended || stopped.is_some_and(|reason| reason.code == StatusCode::Stopped)
-}
-
-/// The outcome of a call is taken from the event.
-fn with_outcome(effect: RunEffect, event: &RunEvent) -> Work {
-    match (effect, &event.fact) {
-        (RunEffect::AnswerTool { node, .. }, RunFact::ToolCompleted(completed)) => {
-            Work::Answer(node, completed.clone())
-        }
-        (effect, _) => Work::Effect(effect),
-    }
+    Ok(Page { rows, events, effects })
 }
 
 /// An event as it appears in the file of its run.

@@ -7,7 +7,9 @@ mod ending;
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Draft, WorkRefusal, field,
+    Draft, WorkRefusal,
+    answers::CallKey,
+    field,
     run::{
         RunEvent, RunFact,
         event::{ToolCompleted, TurnStep},
@@ -22,7 +24,6 @@ use muster_core::{
         command::{Author, Create, Record},
         entity::{NodeOwner, SessionDriver},
         perform,
-        receipt::CallKey,
     },
 };
 use serde_json::{Map, Value};

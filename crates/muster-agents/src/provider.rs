@@ -94,7 +94,7 @@ pub(crate) struct SessionOpening {
     pub(crate) workdir: PathBuf,
     /// What drives the orchestrator.
     pub(crate) mode: Mode,
-    /// What may be written.
+    /// Write access of the nodes.
     pub(crate) global_mode: GlobalMode,
     pub(crate) tools: Vec<OfferedTool>,
     /// The family of its processes.
@@ -179,39 +179,39 @@ pub(crate) struct TurnQuestion {
     pub(crate) global_mode: GlobalMode,
 }
 
-/// A decision about a question of a program.
-pub(crate) struct Verdict<'a> {
-    pub(crate) turn: TurnId,
-    /// The program's id of the question.
-    pub(crate) id: &'a str,
-    /// The answer.
-    pub(crate) resolution: &'a Resolution,
-}
-
 /// The outcome of a call that Muster executed.
-pub(crate) struct Answered<'a> {
+pub(crate) struct Answered {
     pub(crate) turn: TurnId,
     /// The program's id of the call.
-    pub(crate) id: &'a str,
-    pub(crate) name: &'a str,
-    pub(crate) result: &'a ToolResult,
-    pub(crate) error: Option<&'a ToolError>,
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) result: ToolResult,
+    pub(crate) error: Option<ToolError>,
     /// When it is sent.
     pub(crate) at: Timestamp,
 }
 
+/// What a program is sent.
+pub(crate) enum ProviderOrder {
+    Turn(TurnQuestion),
+    /// The decision about a question, by the program's id of it.
+    Decide {
+        turn: TurnId,
+        question: String,
+        resolution: Resolution,
+    },
+    Answer(Box<Answered>),
+    /// End the turn.
+    Interrupt {
+        turn: TurnId,
+    },
+    /// Forget; only if its capabilities include that.
+    Reset,
+}
+
 /// A conversation with a program.
 pub(crate) trait ProviderConversation: Send + Sync {
-    /// Sends a prompt.
-    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable>;
-    /// Sends a person's decision.
-    fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable>;
-    /// Sends the outcome of a call.
-    fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable>;
-    /// Asks it to end the turn.
-    fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable>;
-    /// Makes it forget; only if its capabilities include that.
-    fn reset(&mut self) -> Result<(), Unreachable>;
+    fn send(&mut self, order: ProviderOrder) -> Result<(), Unreachable>;
     /// Ends it: asks first, then kills. All of its processes have ended when this is done.
     fn close(self: Box<Self>, grace: Duration) -> Pending<'static, ()>;
 }
@@ -261,13 +261,13 @@ pub(crate) enum Signal {
 pub struct Probe {
     /// Whether its program was found.
     pub available: bool,
-    /// What the program calls itself.
+    /// The program's own name.
     pub version: Option<String>,
-    /// Whether somebody is logged in, as far as it tells.
+    /// Whether it is logged in, if it reports that.
     pub logged_in: Option<bool>,
     /// What it can do, where that is known before it is asked.
     pub caps: Option<ProviderCaps>,
-    /// Where it was found, or where it was looked for.
+    /// Where it was found, or searched for.
     pub detail: String,
     /// The command that installs it, if it is missing and one is known.
     pub install: Option<Cow<'static, str>>,

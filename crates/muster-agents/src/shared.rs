@@ -39,7 +39,7 @@ use super::{
     tools::FileCalls,
     worktree::Placing,
 };
-use muster_engine::{Engine, ExecuteError, Grown};
+use muster_engine::{Engine, ExecuteError, GrowthListener};
 
 /// Events that a command gave, in order.
 pub type RunEvents = Vec<Recorded<RunEvent>>;
@@ -211,9 +211,7 @@ impl RunsContext {
         run: RunId,
         view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
     ) -> Result<T, AskError> {
-        let shared = Arc::clone(self);
-        let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
-        match tokio::task::spawn_blocking(read).await {
+        match tokio::task::spawn_blocking(self.reading(run, view)).await {
             Ok(outcome) => outcome,
             Err(error) => {
                 let action = "read a run";
@@ -229,9 +227,16 @@ impl RunsContext {
         run: RunId,
         view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
     ) -> Result<T, AskError> {
-        let shared = Arc::clone(self);
-        let read = move || shared.engine.read::<Room, T>(&run.stream(), view);
-        self.engine.read_large(read).await?
+        self.engine.read_large(self.reading(run, view)).await?
+    }
+
+    fn reading<T>(
+        &self,
+        run: RunId,
+        view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
+    ) -> impl FnOnce() -> Result<T, AskError> + Send + 'static {
+        let engine = Arc::clone(&self.engine);
+        move || engine.read::<Room, T>(&run.stream(), view)
     }
 
     /// A fresh id: a version 7 UUID.
@@ -265,18 +270,19 @@ impl RunsContext {
     }
 
     /// Wakes the lane of every run whose log grows, whatever writes to it.
-    pub(crate) async fn attend(self: Arc<Self>, mut news: mpsc::UnboundedReceiver<Grown>) {
+    pub(crate) async fn attend(self: Arc<Self>, mut news: GrowthListener) {
         let mut closing = self.closing.subscribe();
         loop {
             let grown = tokio::select! {
-                grown = news.recv() => grown,
+                grown = news.next() => grown,
                 _ = closing.wait_for(|closing| *closing) => return,
             };
-            let Some(Grown { stream, from }) = grown else { return };
-            let Some(run) = RunId::of_stream(&stream) else { continue };
-            let lane = self.lane_after(run, from.saturating_sub(1));
-            if lane.send(LaneOrder::Look).is_err() {
-                tracing::debug!(%run, "the lane of the run is closed");
+            for (stream, from) in grown {
+                let Some(run) = RunId::of_stream(&stream) else { continue };
+                let lane = self.lane_after(run, from.saturating_sub(1));
+                if lane.send(LaneOrder::Look).is_err() {
+                    tracing::debug!(%run, "the lane of the run is closed");
+                }
             }
         }
     }

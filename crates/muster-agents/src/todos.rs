@@ -24,10 +24,9 @@ use muster_core::{
 };
 use serde::Serialize;
 use serde_json::Map;
-use tokio::sync::mpsc;
 
 use super::shared::RunsContext;
-use muster_engine::Grown;
+use muster_engine::GrowthListener;
 
 /// Scope of a program's own plan, and the tool whose result publishes it.
 const PLAN: &str = "plan";
@@ -70,24 +69,26 @@ impl Lists {
 }
 
 /// Updates the lists of nodes whenever those of their sessions change.
-pub(crate) async fn show(shared: Arc<RunsContext>, mut news: mpsc::UnboundedReceiver<Grown>) {
+pub(crate) async fn show(shared: Arc<RunsContext>, mut news: GrowthListener) {
     let mut closing = shared.closing.subscribe();
     loop {
         let grown = tokio::select! {
-            grown = news.recv() => grown,
+            grown = news.next() => grown,
             _ = closing.wait_for(|closing| *closing) => return,
         };
-        let Some(Grown { stream, .. }) = grown else { return };
-        if !shared.lists.knows(&stream) {
-            continue;
+        for stream in grown.into_keys().filter(|stream| shared.lists.knows(stream)) {
+            show_one(&shared, stream).await;
         }
-        let reader = Arc::clone(&shared);
-        let read = stream.clone();
-        let view = move || reader.engine.read::<SessionAggregate, _>(&read, |docs| Ok(list(docs)?));
-        let Ok(Ok(Some(todos))) = tokio::task::spawn_blocking(view).await else { continue };
-        if let Some((run, node)) = shared.lists.differs(&stream, &todos) {
-            shared.report(run, Ask::ShowTodos { node, todos }).await;
-        }
+    }
+}
+
+async fn show_one(shared: &Arc<RunsContext>, stream: String) {
+    let reader = Arc::clone(shared);
+    let read = stream.clone();
+    let view = move || reader.engine.read::<SessionAggregate, _>(&read, |docs| Ok(list(docs)?));
+    let Ok(Ok(Some(todos))) = tokio::task::spawn_blocking(view).await else { return };
+    if let Some((run, node)) = shared.lists.differs(&stream, &todos) {
+        shared.report(run, Ask::ShowTodos { node, todos }).await;
     }
 }
 

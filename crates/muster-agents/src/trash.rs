@@ -42,7 +42,7 @@ pub fn discarded(home: &Path, before: Timestamp) -> io::Result<Vec<Discarded>> {
         let at = at.parse::<i64>().ok()?;
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let path = entry.path();
-        let bytes = bytes(&path);
+        let bytes = bytes_below(&path);
         (is_folder && at < before.0).then_some(Discarded { path, deleted_at: Timestamp(at), bytes })
     });
     let mut found: Vec<Discarded> = found.collect();
@@ -58,7 +58,7 @@ impl Discarded {
 }
 
 /// The size of all files below a folder; links are not followed.
-fn bytes(folder: &Path) -> u64 {
+pub(crate) fn bytes_below(folder: &Path) -> u64 {
     let mut total = 0;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

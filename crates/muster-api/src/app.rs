@@ -17,7 +17,7 @@ use muster_core::{
     },
 };
 use muster_engine::{
-    Clock, Engine, Subscription, SystemClock,
+    Clock, Encoded, Engine, Follower, SystemClock,
     doctor::DoctorReport,
     transfer::{self, TransferError},
 };
@@ -39,19 +39,19 @@ pub struct AppOptions {
     pub access: StoreAccess,
     /// Which tools are listed to agents.
     pub toolset: Toolset,
-    /// Workspace of portal calls that name none.
+    /// Default workspace of portal calls.
     pub default_workspace: Option<WorkspaceId>,
-    /// Whether this process stays and lets the store tidy up when it is idle.
+    /// Whether this process keeps running and lets the store clean up when it is idle.
     pub keeps_house: bool,
-    /// Whether calls come one after the other, as from a single agent.
+    /// Whether calls arrive one after the other, as from a single agent.
     pub one_caller: bool,
-    /// The session that callers stand for.
+    /// The session of the callers.
     pub session: SessionBinding,
-    /// Task of the default workspace that calls without a target are about.
+    /// Task of the default workspace for calls without a target.
     pub bound_task: Option<TaskId>,
     /// Plan that calls may change, unless there is a task, whose plan it is then.
     pub bound_plan: Option<PlanId>,
-    /// Budget of the text of a session's tree, in characters; the usual one without it.
+    /// Budget of the text of a session's tree, in characters, if not the default.
     pub ctree_max_chars: Option<u64>,
     /// How runs are set up.
     pub runs: RunOptions,
@@ -66,10 +66,10 @@ pub struct App {
     driver: OnceLock<muster_agents::Runs>,
 }
 
-/// Whom a caller stands for.
+/// Whom a caller acts for.
 #[derive(Clone, Debug)]
 pub(crate) struct Standpoint {
-    /// The session that hears of what it does.
+    /// The session that records what it does.
     pub(crate) session: SessionId,
     pub(crate) workspace: WorkspaceId,
     /// The task that it works on.
@@ -90,7 +90,7 @@ pub struct WorkspaceStatus {
     pub events: u64,
 }
 
-/// What a server is working on.
+/// What a server works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStatus {
     pub store: Description,
@@ -99,7 +99,7 @@ pub struct ServerStatus {
 }
 
 impl App {
-    /// Opens the store in the options' directory; creates it when there is none.
+    /// Opens the store in the options' directory; creates it if there is none.
     pub fn open(options: AppOptions) -> Result<Self, StoreError> {
         let access = options.access;
         let one_caller = options.one_caller;
@@ -116,7 +116,7 @@ impl App {
         Self { registry, options, engine, bound, driver: OnceLock::new() }
     }
 
-    /// The same store for callers who stand for a session and work on a task.
+    /// The same store for callers who act for a session and work on a task.
     pub(crate) fn standing_for(&self, standpoint: Standpoint) -> Self {
         let Standpoint { session, workspace, task, plan } = standpoint;
         let options = AppOptions {
@@ -147,22 +147,22 @@ impl App {
         self.options.toolset
     }
 
-    /// The workspace of portal calls that name none.
+    /// The default workspace of portal calls.
     pub fn default_workspace(&self) -> Option<&WorkspaceId> {
         self.options.default_workspace.as_ref()
     }
 
-    /// The task of the default workspace that calls without a target are about.
+    /// The task of the default workspace for calls without a target.
     pub(crate) fn bound_task(&self) -> Option<TaskId> {
         self.options.bound_task
     }
 
-    /// Budget of the text of a session's tree, if not the usual one (CC-5).
+    /// Budget of the text of a session's tree, if not the default (CC-5).
     pub fn ctree_max_chars(&self) -> Option<u64> {
         self.options.ctree_max_chars
     }
 
-    /// How it was set up.
+    /// Its options.
     pub(crate) fn options(&self) -> &AppOptions {
         &self.options
     }
@@ -172,8 +172,8 @@ impl App {
         &self.options.storage_dir
     }
 
-    /// Lets runs be driven: from now on what their rules ask for is done. Only the first call
-    /// counts.
+    /// Connects the engine of runs: from now on the effects of their rules are carried out. Only
+    /// the first call counts.
     pub fn drive(self: &Arc<Self>, runs: muster_agents::Runs) {
         runs.offer_operations(agent_operations(self));
         if self.driver.set(runs).is_err() {
@@ -181,12 +181,12 @@ impl App {
         }
     }
 
-    /// Whatever drives the runs, if something does.
+    /// The engine of runs, if there is one.
     pub fn driver(&self) -> Option<&muster_agents::Runs> {
         self.driver.get()
     }
 
-    /// The engine, for whoever drives runs.
+    /// The store's engine, for the engine of runs.
     pub fn engine_handle(&self) -> Arc<Engine> {
         Arc::clone(&self.engine)
     }
@@ -196,7 +196,7 @@ impl App {
         &self.engine
     }
 
-    /// Calls an operation by name. Blocks until the answer is durable.
+    /// Calls an operation by name. Blocks until the result is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
         let answer = match self.registry.get(name) {
             Some(row) => (row.prepare)(self, arguments).and_then(|prepared| prepared.perform(self)),
@@ -224,11 +224,12 @@ impl App {
         Ok(ServerStatus { store: self.engine.store().describe(), workspaces })
     }
 
-    /// Follows what happens in a workspace, from now on.
-    pub fn follow_work(&self, workspace: &WorkspaceId) -> Result<Subscription, StoreError> {
-        let stream = workspace.stream();
+    /// Follows how far a workspace has come, from now on. What happened is not sent:
+    /// `tasks_delta` shows it.
+    pub fn follow_work(&self, workspace: &str) -> Result<Follower, StoreError> {
+        let stream = format!("workspace/{workspace}");
         let after = self.engine.store().snapshot()?.head(&stream)?.seq;
-        Ok(self.engine.subscribe(stream, after))
+        self.engine.follow(stream, after, |_, _| Encoded::NUMBER_ONLY)
     }
 
     /// Replays the log and compares it with the documents; changes nothing.
@@ -236,17 +237,17 @@ impl App {
         inspection::examine(self.engine.store())
     }
 
-    /// Puts runs back out of their files that the store has lost.
+    /// Restores runs that the store has lost from their files.
     pub fn rebuild_runs(&self) -> Result<Rebuilt, TransferError> {
         rebuild(&self.engine, &self.options.storage_dir)
     }
 
-    /// Makes the store's file as small as its content.
+    /// Shrinks the store's file to its content.
     pub fn compact(&self) -> Result<(), StoreError> {
         self.engine.store().compact()
     }
 
-    /// Writes every event of a workspace as one line of JSON; answers how many there are.
+    /// Writes every event of a workspace as one line of JSON; returns their number.
     pub fn export(
         &self,
         workspace: &WorkspaceId,
@@ -255,8 +256,8 @@ impl App {
         transfer::export::<TaskAggregate>(self.engine.store(), &workspace.stream(), write)
     }
 
-    /// Puts such lines into a workspace that is empty, whole or not at all; answers how many events
-    /// it then has.
+    /// Imports such lines into an empty workspace, completely or not at all; returns the number of
+    /// events it then has.
     pub fn import<'a>(
         &self,
         workspace: &WorkspaceId,
@@ -265,7 +266,7 @@ impl App {
         self.engine.import::<TaskAggregate>(workspace.stream(), lines)
     }
 
-    /// The session that callers stand for, once there is one.
+    /// The session of the callers, once it exists.
     pub fn session(&self) -> Option<SessionId> {
         self.bound.session()
     }

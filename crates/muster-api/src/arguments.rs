@@ -1,10 +1,14 @@
 //! Checks arguments against the very schema that clients see (TASKS-ARG).
 //!
 //! Names come first, at every depth; then nulls are dropped from objects of fixed shape; then types
-//! and ranges are checked. Nothing is coerced, except that an integer may be written as `3.0`. What
-//! is left for the typed request is the form of texts.
+//! and ranges are checked. Nothing is coerced, except that an integer may be written as `3.0`.
+//! Forms of strings come last, after redaction (`forms`).
 
-use muster_core::{field, is_deeper_than, text};
+use muster_core::{
+    field, is_deeper_than,
+    schema::{JsonType, Schema},
+    text,
+};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
@@ -86,16 +90,13 @@ pub(crate) fn invalid_with(
 
 /// Checks arguments against an operation's schema and drops nulls from objects of fixed shape.
 pub(crate) fn check(
-    schema: &Map<String, Value>,
+    schema: &Schema,
     arguments: &mut Map<String, Value>,
 ) -> Result<(), CallFailure> {
     check_names(schema, arguments)?;
-    let mut object = Value::Object(std::mem::take(arguments));
-    let checked = check_value(schema, &mut object, "");
-    if let Value::Object(map) = object {
-        *arguments = map;
-    }
-    checked
+    // TASKS-ARG-1
+    arguments.retain(|_, value| !value.is_null());
+    check_object(schema, arguments, "")
 }
 
 /// Refuses arguments that nest too deep, free-form ones included: nothing that is accepted may be
@@ -117,7 +118,7 @@ pub(crate) fn check_depth(arguments: &Map<String, Value>) -> Result<(), CallFail
 
 /// Refuses names that the schema does not define, at every depth.
 pub(crate) fn check_names(
-    schema: &Map<String, Value>,
+    schema: &Schema,
     arguments: &Map<String, Value>,
 ) -> Result<(), CallFailure> {
     let mut unknown = Vec::new();
@@ -152,20 +153,20 @@ fn unknown_arguments(unknown: &[Unknown]) -> CallFailure {
 
 /// Collects keys that a fixed shape does not define, at every depth.
 fn find_unknown(
-    schema: &Map<String, Value>,
+    schema: &Schema,
     object: &Map<String, Value>,
     path: &str,
     unknown: &mut Vec<Unknown>,
 ) {
-    let Some(properties) = fixed_properties(schema) else { return };
+    let Some(properties) = schema.closed_properties() else { return };
     for (key, value) in object {
         if unknown.len() == UNKNOWN_LISTED_MAX {
             return;
         }
         let at = join(path, key);
-        let Some(Value::Object(property)) = properties.get(key) else {
-            let names = properties.keys().map(String::as_str);
-            let nearest = text::nearest(key, names).unwrap_or("none: it takes no arguments");
+        let Some(property) = properties.get(key) else {
+            let nearest =
+                text::nearest(key, properties.names()).unwrap_or("none: it takes no arguments");
             unknown.push(Unknown { argument: text::echo(&at), nearest: nearest.to_owned() });
             continue;
         };
@@ -173,21 +174,12 @@ fn find_unknown(
     }
 }
 
-fn find_unknown_inside(
-    schema: &Map<String, Value>,
-    value: &Value,
-    path: &str,
-    unknown: &mut Vec<Unknown>,
-) {
+fn find_unknown_inside(schema: &Schema, value: &Value, path: &str, unknown: &mut Vec<Unknown>) {
+    let Some(branch) = branch_for(schema, value) else { return };
     match value {
-        Value::Object(object) => {
-            if let Some(branch) = branch_for(schema, value) {
-                find_unknown(branch, object, path, unknown);
-            }
-        }
+        Value::Object(object) => find_unknown(branch, object, path, unknown),
         Value::Array(items) => {
-            let Some(branch) = branch_for(schema, value) else { return };
-            let Some(Value::Object(element)) = branch.get("items") else { return };
+            let Some(element) = branch.items() else { return };
             for (at, item) in items.iter().enumerate() {
                 find_unknown_inside(element, item, &format!("{path}[{at}]"), unknown);
             }
@@ -196,39 +188,25 @@ fn find_unknown_inside(
     }
 }
 
-fn fixed_properties(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
-    schema.get("properties").and_then(Value::as_object).filter(|_| closed)
-}
-
 /// The alternative of a schema that takes values of this JSON type; best one with such a word.
-fn branch_for<'a>(schema: &'a Map<String, Value>, value: &Value) -> Option<&'a Map<String, Value>> {
-    match schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
-        Some(choices) => {
-            let choices = || choices.iter().filter_map(Value::as_object);
-            let mut taking = choices().filter(|choice| takes(choice, value));
-            let fitting = choices().find(|choice| takes(choice, value) && admits(choice, value));
-            fitting.or_else(|| taking.next())
-        }
-        None => takes(schema, value).then_some(schema),
-    }
+pub(crate) fn branch_for<'a>(schema: &'a Schema, value: &Value) -> Option<&'a Schema> {
+    let Some(choices) = schema.choices() else {
+        return takes(schema, value).then_some(schema);
+    };
+    let mut taking = choices.iter().filter(|choice| takes(choice, value));
+    taking.clone().find(|choice| admits(choice, value)).or_else(|| taking.next())
 }
 
 /// Whether a value is in a schema's closed set, if it has one.
-fn admits(schema: &Map<String, Value>, value: &Value) -> bool {
+fn admits(schema: &Schema, value: &Value) -> bool {
     constants(schema).is_none_or(|allowed| allowed.contains(&value))
 }
 
-fn takes(schema: &Map<String, Value>, value: &Value) -> bool {
-    match (schema.get("type").and_then(Value::as_str), value) {
-        (None, _)
-        | (Some("string"), Value::String(_))
-        | (Some("boolean"), Value::Bool(_))
-        | (Some("array"), Value::Array(_))
-        | (Some("object"), Value::Object(_)) => true,
-        (Some("integer"), Value::Number(number)) => whole(number).is_some(),
-        (Some("number"), Value::Number(_)) => true,
-        (Some(_), _) => false,
+fn takes(schema: &Schema, value: &Value) -> bool {
+    match (schema.only_type(), value) {
+        (None, _) => true,
+        (Some(JsonType::Integer), Value::Number(number)) => whole(number).is_some(),
+        (Some(expected), value) => expected == JsonType::of(value),
     }
 }
 
@@ -249,135 +227,142 @@ fn whole(number: &Number) -> Option<Number> {
     (float.abs() <= EXACT_FLOAT_MAX).then(|| Number::from(float as i64))
 }
 
-/// What a refusal calls the value at a path.
-fn name_of(path: &str) -> &str {
-    if path.is_empty() { "arguments" } else { path }
-}
-
-fn check_value(
-    schema: &Map<String, Value>,
-    value: &mut Value,
-    path: &str,
-) -> Result<(), CallFailure> {
+fn check_value(schema: &Schema, value: &mut Value, path: &str) -> Result<(), CallFailure> {
     let Some(branch) = branch_for(schema, value) else {
-        return Err(invalid(name_of(path), Reason::WrongType, &expectation(schema)));
+        return Err(invalid(path, Reason::WrongType, &expectation(schema)));
     };
     if !admits(schema, value) || !admits(branch, value) {
-        return Err(invalid(name_of(path), Reason::BadFormat, &expectation(schema)));
+        return Err(invalid(path, Reason::BadFormat, &expectation(schema)));
     }
-    if let (Value::Object(object), Some(_)) = (&mut *value, fixed_properties(branch)) {
+    if let Some(object) = value.as_object_mut().filter(|_| branch.closed_properties().is_some()) {
         // TASKS-ARG-1: before sizes are looked at, so that an object of nulls is an empty one.
         object.retain(|_, value| !value.is_null());
     }
-    if let (Value::Number(number), Some("integer")) =
-        (&mut *value, branch.get("type").and_then(Value::as_str))
-        && let Some(integer) = whole(number)
-    {
-        *number = integer;
+    if !is_within_bounds(branch, value) {
+        return Err(invalid(path, Reason::OutOfRange, &expectation(branch)));
     }
-    check_bounds(branch, value, path)?;
     match value {
         Value::Object(object) => check_object(branch, object, path),
         Value::Array(items) => check_items(branch, items, path),
+        Value::Number(number) if branch.only_type() == Some(JsonType::Integer) => {
+            *number = whole(number).unwrap_or_else(|| number.clone());
+            Ok(())
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
 
 fn check_object(
-    schema: &Map<String, Value>,
+    schema: &Schema,
     object: &mut Map<String, Value>,
     path: &str,
 ) -> Result<(), CallFailure> {
-    let Some(properties) = fixed_properties(schema) else { return Ok(()) };
+    let Some(properties) = schema.closed_properties() else { return Ok(()) };
     for (key, value) in object.iter_mut() {
-        if let Some(Value::Object(property)) = properties.get(key) {
+        if let Some(property) = properties.get(key) {
             check_value(property, value, &join(path, key))?;
         }
     }
-    let required = schema.get("required").and_then(Value::as_array);
-    for name in required.into_iter().flatten().filter_map(Value::as_str) {
-        if !object.contains_key(name) {
-            let property = properties.get(name).and_then(Value::as_object);
-            let expected = property.map(expectation).unwrap_or_default();
-            return Err(invalid(&join(path, name), Reason::Missing, &expected));
+    let mut required = schema.required().into_iter().flatten();
+    match required.find(|name| !object.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let expected = properties.get(name).map(expectation).unwrap_or_default();
+            Err(invalid(&join(path, name), Reason::Missing, &expected))
         }
     }
-    Ok(())
 }
 
-fn check_items(
-    schema: &Map<String, Value>,
-    items: &mut [Value],
-    path: &str,
-) -> Result<(), CallFailure> {
-    let Some(Value::Object(element)) = schema.get("items") else { return Ok(()) };
+fn check_items(schema: &Schema, items: &mut [Value], path: &str) -> Result<(), CallFailure> {
+    let Some(element) = schema.items() else { return Ok(()) };
     for (at, item) in items.iter_mut().enumerate() {
         check_value(element, item, &format!("{path}[{at}]"))?;
     }
     Ok(())
 }
 
-/// Sizes, ranges and closed sets.
-fn check_bounds(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(), CallFailure> {
-    let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
-    let size = match value {
-        Value::String(string) => Some((text::chars(string) as u64, "minLength", "maxLength")),
-        Value::Array(items) => Some((items.len() as u64, "minItems", "maxItems")),
-        Value::Number(number) => {
-            let low = schema.contains_key("minimum") && number.as_i64().is_some_and(|n| n < 0);
-            if low {
-                return Err(invalid(name_of(path), Reason::OutOfRange, &expectation(schema)));
-            }
-            number.as_u64().map(|number| (number, "minimum", "maximum"))
-        }
-        Value::Object(object) => Some((object.len() as u64, "minProperties", "maxProperties")),
-        Value::Null | Value::Bool(_) => None,
-    };
-    if let Some((size, low, high)) = size
-        && (bound(low).is_some_and(|min| size < min) || bound(high).is_some_and(|max| size > max))
-    {
-        return Err(invalid(name_of(path), Reason::OutOfRange, &expectation(schema)));
+/// Whether a value is neither too small nor too large.
+fn is_within_bounds(schema: &Schema, value: &Value) -> bool {
+    let bounds = Bounds::of(schema, JsonType::of(value));
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::String(string) => bounds.contain(text::chars(string) as u64),
+        Value::Array(items) => bounds.contain(items.len() as u64),
+        Value::Object(object) => bounds.contain(object.len() as u64),
+        Value::Number(number) => match whole(number).map(|number| number.as_u64()) {
+            Some(Some(number)) => bounds.contain(number),
+            Some(None) => schema.minimum().is_none(),
+            None => true,
+        },
     }
-    Ok(())
+}
+
+/// The smallest and the largest size of a text, list or object, or value of a number.
+struct Bounds {
+    least: Option<u64>,
+    most: Option<u64>,
+}
+
+impl Bounds {
+    fn of(schema: &Schema, kind: JsonType) -> Self {
+        let (least, most) = match kind {
+            JsonType::String => (schema.min_length().copied(), schema.max_length().copied()),
+            JsonType::Array => (schema.min_items().copied(), schema.max_items().copied()),
+            JsonType::Object => {
+                (schema.min_properties().copied(), schema.max_properties().copied())
+            }
+            JsonType::Integer | JsonType::Number => {
+                let least = schema.minimum().and_then(Number::as_u64);
+                (least, schema.maximum().and_then(Number::as_u64))
+            }
+            JsonType::Null | JsonType::Boolean => (None, None),
+        };
+        Self { least, most }
+    }
+
+    fn contain(&self, size: u64) -> bool {
+        self.least.is_none_or(|least| size >= least) && self.most.is_none_or(|most| size <= most)
+    }
+
+    fn in_words(&self, unit: &str) -> String {
+        match (self.least, self.most) {
+            (Some(least), Some(most)) => format!(" of {least} to {most} {unit}"),
+            (None, Some(most)) => format!(" of at most {most} {unit}"),
+            (Some(least), None) if least > 0 => format!(" of at least {least} {unit}"),
+            (Some(_) | None, None) => String::new(),
+        }
+    }
 }
 
 /// The values of a closed set, however its schema spells it: a list, or one alternative for each.
-fn constants(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
-    if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
+fn constants(schema: &Schema) -> Option<Vec<&Value>> {
+    if let Some(allowed) = schema.allowed() {
         return Some(allowed.iter().collect());
     }
-    let choices = schema.get("oneOf").and_then(Value::as_array)?;
-    choices.iter().map(|choice| choice.get("const")).collect()
+    schema.one_of()?.iter().map(Schema::constant).collect()
 }
 
 /// A schema in words, for messages.
-fn expectation(schema: &Map<String, Value>) -> String {
+fn expectation(schema: &Schema) -> String {
     if let Some(allowed) = constants(schema) {
         let names: Vec<String> = allowed.into_iter().map(plain).collect();
         return format!("one of {}", names.join(", "));
     }
-    if let Some(choices) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
-        let choices = choices.as_array().into_iter().flatten().filter_map(Value::as_object);
-        let words: Vec<String> = choices.map(expectation).collect();
-        return words.join(" or ");
+    if let Some(choices) = schema.choices() {
+        return choices.iter().map(expectation).collect::<Vec<_>>().join(" or ");
     }
-    let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
-    let range = |low: &str, high: &str, unit: &str| match (bound(low), bound(high)) {
-        (Some(low), Some(high)) => format!(" of {low} to {high}{unit}"),
-        (None, Some(high)) => format!(" of at most {high}{unit}"),
-        (Some(low), None) if low > 0 => format!(" of at least {low}{unit}"),
-        (Some(_) | None, None) => String::new(),
-    };
-    match schema.get("type").and_then(Value::as_str).unwrap_or("any value") {
-        "string" => format!("a text{}", range("minLength", "maxLength", " characters")),
-        "integer" => match bound("maximum") {
-            Some(max) => format!("an integer from {} to {max}", bound("minimum").unwrap_or(0)),
+    let Some(kind) = schema.only_type() else { return "any value".to_owned() };
+    let bounds = Bounds::of(schema, kind);
+    match kind {
+        JsonType::String => format!("a text{}", bounds.in_words("characters")),
+        JsonType::Integer => match bounds.most {
+            Some(most) => format!("an integer from {} to {most}", bounds.least.unwrap_or(0)),
             None => "an integer of 0 or more".to_owned(),
         },
-        "boolean" => "true or false".to_owned(),
-        "array" => format!("a list{}", range("minItems", "maxItems", " items")),
-        "object" => format!("an object{}", range("minProperties", "maxProperties", " keys")),
-        other => other.to_owned(),
+        JsonType::Boolean => "true or false".to_owned(),
+        JsonType::Array => format!("a list{}", bounds.in_words("items")),
+        JsonType::Object => format!("an object{}", bounds.in_words("keys")),
+        JsonType::Null | JsonType::Number => kind.name().to_owned(),
     }
 }
 
@@ -385,6 +370,6 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn join(path: &str, key: &str) -> String {
+pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

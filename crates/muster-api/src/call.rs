@@ -1,9 +1,9 @@
-//! One call on its way: parsed, checked and redacted arguments in, an envelope out.
+//! One call in progress: parsed, checked and redacted arguments in, an envelope out.
 
 use muster_core::{
     Timestamp,
     budget::{self, Fitted, Shedding},
-    redact,
+    field, redact,
     session::SessionId,
     tasks::{
         id::EntityId,
@@ -12,30 +12,30 @@ use muster_core::{
 };
 use muster_store::StoreError;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     ApiError, App, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, echo, suggest,
     tasks::Write,
 };
 
-/// A call after its arguments were found to be in order.
+/// A call whose arguments are valid.
 pub(crate) struct CheckedCall<'a> {
     /// The application it runs in.
     pub app: &'a App,
-    /// What is known about the call itself.
+    /// Facts about the call itself.
     pub scene: Scene,
 }
 
 impl CheckedCall<'_> {
-    /// An answer about a session, or about one that nobody has made yet.
+    /// The result about a session, or about one that does not exist yet.
     pub(crate) fn answer_in_session(&self, id: Option<&SessionId>, reply: CallReply) -> CallAction {
-        let context = Map::from_iter([("session_id".to_owned(), json!(id))]);
+        let context = Map::from_iter([field("session_id", &id)]);
         CallAction::Answered(Box::new(self.scene.answer(context, self.app.now(), reply)))
     }
 }
 
-/// What is known about a call whatever it does.
+/// Facts about a call, whatever it does.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     /// The operation.
@@ -46,7 +46,7 @@ pub(crate) struct Scene {
     pub warnings: Vec<Warning>,
 }
 
-/// What came of a call that succeeded.
+/// The result of a call that succeeded.
 #[derive(Clone, Debug)]
 pub(crate) struct CallReply {
     result: Json,
@@ -54,7 +54,7 @@ pub(crate) struct CallReply {
     context: Map<String, Value>,
 }
 
-/// What came of a call that did not.
+/// The result of a call that failed.
 #[derive(Clone, Debug)]
 pub(crate) struct CallFailure {
     pub error: Box<ApiError>,
@@ -73,7 +73,7 @@ impl From<StoreError> for CallFailure {
             StoreError::Busy { .. } => (ErrorCode::StoreBusy, "Call again: nothing was written."),
             StoreError::Full { .. } => (
                 ErrorCode::StoreError,
-                "Make room on the disk of the storage directory and call again; nothing was \
+                "Free some space on the disk of the storage directory and call again; nothing was \
                  written.",
             ),
             StoreError::Displaced { .. } => (
@@ -97,7 +97,7 @@ impl From<StoreError> for CallFailure {
 }
 
 impl CallReply {
-    /// An answer with this result.
+    /// A reply with this result.
     pub(crate) fn new(result: &impl Serialize) -> Self {
         Self::with(shown(result))
     }
@@ -106,7 +106,7 @@ impl CallReply {
         Self { result, warnings: Vec::new(), context: Map::new() }
     }
 
-    /// A view, cut to its budget when one was asked for.
+    /// A view, cut to its budget if there is one.
     pub(crate) fn view(
         view: &impl Serialize,
         max_chars: Option<u64>,
@@ -139,39 +139,37 @@ impl CallReply {
         self.warnings.push(Warning { code, message, recovery: recovery.to_owned() });
     }
 
-    /// The result as it stands.
+    /// The result as it is.
     pub(crate) fn result(&self) -> Value {
         self.result.read()
     }
 
-    /// Takes over the warnings of another answer.
+    /// Takes over the warnings of another reply.
     pub(crate) fn with_warnings_of(mut self, other: &Self) -> Self {
         self.warnings.extend(other.warnings.iter().cloned());
         self
     }
 
-    /// Says what the call was about.
+    /// Sets the target of the call.
     pub(crate) fn about(mut self, target: Target) -> Self {
         let source = match target.source {
             TargetSource::Explicit => "explicit",
             TargetSource::Bound => "run",
             TargetSource::Focus => "focus",
         };
-        self.context.insert("target".to_owned(), json!(target.id));
-        self.context.insert("target_source".to_owned(), json!(source));
+        self.context.extend([field("target", &target.id), field("target_source", source)]);
         self
     }
 
-    /// Says that the call had been made before, and nothing has happened now.
+    /// Marks the reply as a replay: the call was made before, and nothing happened now.
     pub(crate) fn replayed(mut self) -> Self {
-        self.context.insert("replayed".to_owned(), json!(true));
+        self.context.extend([field("replayed", &true)]);
         self
     }
 
-    /// Says that the call moved the focus (TASKS-ENV-5).
+    /// Records that the call moved the focus (TASKS-ENV-5).
     pub(crate) fn moved_focus(mut self, from: Option<EntityId>) -> Self {
-        self.context.insert("focus_restored".to_owned(), json!(true));
-        self.context.insert("focus_previous".to_owned(), json!(from));
+        self.context.extend([field("focus_restored", &true), field("focus_previous", &from)]);
         self
     }
 }
@@ -196,12 +194,12 @@ impl Scene {
         intent(self.tool)
     }
 
-    /// The envelope of an answer.
+    /// The envelope of a reply.
     pub(crate) fn success(&self, workspace: &str, at: Timestamp, reply: CallReply) -> Envelope {
-        self.answer(Map::from_iter([("workspace".to_owned(), json!(workspace))]), at, reply)
+        self.answer(Map::from_iter([field("workspace", workspace)]), at, reply)
     }
 
-    /// The envelope of an answer with what is known of its place.
+    /// The envelope of a reply with its workspace and target.
     fn answer(&self, mut context: Map<String, Value>, at: Timestamp, reply: CallReply) -> Envelope {
         let mut warnings = reply.warnings;
         warnings.extend(self.warnings.iter().cloned());
@@ -220,14 +218,14 @@ impl Scene {
     }
 }
 
-/// The envelope of a refusal, with suggestions that fit the application's toolset.
+/// The envelope of an error, with suggestions that fit the application's toolset.
 pub(crate) fn failed(app: &App, name: &str, failure: CallFailure) -> Envelope {
     let (listed, known) = app.registry().names(app.toolset());
     let suggestions = suggest::fit(failure.suggestions, &listed, &known);
     failure_envelope(name, CallFailure { suggestions, ..failure }, app.now())
 }
 
-/// The envelope of a refusal as it is. It may quote an argument, which may hold a secret
+/// The envelope of an error as it is. It may quote an argument, which may contain a secret
 /// (TASKS-RED-1).
 pub(crate) fn failure_envelope(name: &str, mut failure: CallFailure, at: Timestamp) -> Envelope {
     let error = &mut *failure.error;
@@ -243,7 +241,7 @@ pub(crate) fn failure_envelope(name: &str, mut failure: CallFailure, at: Timesta
     Envelope {
         success: false,
         intent: intent(name).to_owned(),
-        result: json!({}).into(),
+        result: Json::of(&Map::new()),
         warnings: Vec::new(),
         suggestions: failure.suggestions,
         context: Map::new(),
@@ -256,18 +254,18 @@ fn intent(name: &str) -> &str {
     name.strip_prefix("tasks_").unwrap_or(name)
 }
 
-/// A call that is ready: answered already, or with what it would write.
+/// A prepared call: its result, or what it would write.
 pub(crate) struct Prepared {
     /// What is known about the call.
     pub scene: Scene,
     pub action: CallAction,
 }
 
-/// What an operation comes to.
+/// What an operation prepares.
 pub(crate) enum CallAction {
-    /// It has read its answer.
+    /// A result that was read.
     Answered(Box<Envelope>),
-    /// It is a piece of work for one transaction.
+    /// Work for one transaction.
     Write(Write),
 }
 
@@ -290,6 +288,6 @@ mod tests {
     fn a_full_disk_asks_for_room() {
         let failure = CallFailure::from(StoreError::Full { location: "/somewhere".to_owned() });
         assert!(failure.error.message.contains("/somewhere"), "{}", failure.error.message);
-        assert!(failure.error.recovery.contains("Make room"), "{}", failure.error.recovery);
+        assert!(failure.error.recovery.contains("Free some space"), "{}", failure.error.recovery);
     }
 }

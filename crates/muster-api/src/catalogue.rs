@@ -1,46 +1,25 @@
-//! Lists over all streams of a room, page by page: the highest number first.
+//! Lists over all streams of a room, page by page: highest number first.
 
-use std::{fmt, str::FromStr};
-
-use muster_core::Aggregate;
+use muster_core::{Aggregate, PageCursor};
 use muster_engine::Engine;
 use muster_store::{CatalogueQuery, StoreError};
 
 /// A place in such a list: a number that the store sorts by, and the id of the stream, which orders
-/// equal numbers. A page begins after a place, whatever was added or removed since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PageCursor<Id> {
-    pub(crate) number: u64,
-    pub(crate) id: Id,
-}
-
-impl<Id: fmt::Display> fmt::Display for PageCursor<Id> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.number, self.id)
-    }
-}
-
-impl<Id: FromStr> FromStr for PageCursor<Id> {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (number, id) = text.split_once('.').ok_or(())?;
-        Ok(Self { number: number.parse().map_err(|_| ())?, id: id.parse().map_err(|_| ())? })
-    }
-}
+/// equal numbers.
+pub(crate) type StreamCursor<Id> = PageCursor<u64, Id>;
 
 /// Documents with their places.
-type Placed<A, Id> = Vec<(PageCursor<Id>, <A as Aggregate>::Document)>;
+type Placed<A, Id> = Vec<(StreamCursor<Id>, <A as Aggregate>::Document)>;
 
-/// The next documents after a place, about this many. Documents with the same number are never
-/// cut in two, because the store does not know their order among each other.
+/// The next documents after a position, about this many. Documents with the same number are never
+/// separated, because the store does not know their order.
 pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
     engine: &Engine,
     kind: &'static str,
-    (behind, about): (Option<&PageCursor<Id>>, u32),
-    place: impl Fn(&str, &A::Document) -> Option<PageCursor<Id>>,
+    (behind, about): (Option<&StreamCursor<Id>>, u32),
+    place: impl Fn(&str, &A::Document) -> Option<StreamCursor<Id>>,
 ) -> Result<Placed<A, Id>, StoreError> {
-    let below = behind.map(|place| place.number.saturating_add(1));
+    let below = behind.map(|place| place.at.saturating_add(1));
     let mut limit = about;
     loop {
         let found = engine.catalogue::<A>(&CatalogueQuery { kind, below, limit: Some(limit) })?;
@@ -51,8 +30,8 @@ pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
             Some((place, document))
         });
         let mut placed: Placed<A, Id> = placed.collect();
-        if let Some(last) = placed.last().map(|(place, _)| place.number).filter(|_| is_full) {
-            placed.retain(|(place, _)| place.number != last);
+        if let Some(last) = placed.last().map(|(place, _)| place.at).filter(|_| is_full) {
+            placed.retain(|(place, _)| place.at != last);
         }
         placed.retain(|(place, _)| behind.is_none_or(|behind| place < behind));
         placed.sort_by(|(a, _), (b, _)| b.cmp(a));

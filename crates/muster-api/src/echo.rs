@@ -1,7 +1,7 @@
-//! Keeps short what a refusal repeats of the caller's own words.
+//! Shortens values of the caller that an error repeats.
 //!
-//! Every refusal passes here on its way out. A value that contains blanks and is not quoted cannot
-//! be told from the words around it in a message, so whoever writes such a message shortens it with
+//! Every error passes here on its way out. An unquoted value with blanks cannot
+//! be told from the words around it, so code that writes such a message shortens it with
 //! [`text::echo`].
 
 use muster_core::text;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::ApiError;
 
-/// Cuts overlong values in the facts of a refusal and overlong words in its sentences.
+/// Shortens overlong values in the facts of an error and overlong words in its sentences.
 pub(crate) fn shorten(error: &mut ApiError) {
     shorten_words(&mut error.message);
     shorten_words(&mut error.recovery);
@@ -22,7 +22,7 @@ fn shorten_facts(facts: &mut Map<String, Value>) {
     for (name, value) in facts.iter_mut() {
         match (name.as_str(), value) {
             ("expected", _) if about_argument => {}
-            // A todo list as it is stored: whoever merges with it must not write back less.
+            // The stored todo list: a caller that merges with it must not write back less.
             ("items", _) => {}
             ("message" | "recovery", Value::String(sentence)) => shorten_words(sentence),
             (_, value) => shorten_value(value),
@@ -30,7 +30,7 @@ fn shorten_facts(facts: &mut Map<String, Value>) {
     }
 }
 
-/// Cuts overlong strings of a fact.
+/// Shortens the strings of a fact.
 pub fn shorten_value(value: &mut Value) {
     match value {
         Value::String(word) => {
@@ -44,7 +44,7 @@ pub fn shorten_value(value: &mut Value) {
     }
 }
 
-/// Cuts overlong words of a sentence. A quoted value is one word, whatever is in it.
+/// Shortens the words of a sentence. A quoted value is one word, whatever is in it.
 pub fn shorten_words(sentence: &mut String) {
     if sentence.len() > text::ECHO_CHARS_MAX {
         *sentence = Words(sentence).map(shortened).collect();
@@ -60,7 +60,7 @@ fn shortened(word: &str) -> String {
     short
 }
 
-/// What values are quoted with: Rust's strings have the one, messages of serde and TOML the other.
+/// Quotes around values: Rust's strings have the one, messages of serde and TOML the other.
 const QUOTES: [char; 2] = ['"', '`'];
 
 /// The words of a sentence, the quoted values and the blanks between them.

@@ -1,4 +1,4 @@
-//! The one shape of every answer (TASKS-ENV), and the closed sets of error and warning codes.
+//! The one format of every response (TASKS-ENV), and the closed sets of error and warning codes.
 
 use muster_core::{field, text_of};
 use serde::{Deserialize, Serialize};
@@ -6,31 +6,31 @@ use serde_json::{Map, Value, json};
 
 use crate::{Json, call::CallFailure};
 
-/// Room for what stands around most results.
+/// Bytes around most results.
 const AROUND_BYTES: usize = 1024;
 
-/// The answer to a call: always all eight keys.
+/// The response to a call: always all eight keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Whether the call did what it was asked.
+    /// Whether the call succeeded.
     pub success: bool,
     /// The operation's name without its family prefix.
     pub intent: String,
-    /// What came of it; `{}` on failure.
+    /// The result; `{}` on failure.
     pub result: Json,
-    /// Things worth knowing that did not stop the call.
+    /// Warnings that did not stop the call.
     pub warnings: Vec<Warning>,
-    /// Calls that would work right now, verbatim.
+    /// Calls that would succeed right now, verbatim.
     pub suggestions: Vec<Suggestion>,
     /// Workspace, resolved target, moved focus, replay.
     pub context: Map<String, Value>,
     /// Why it failed; null on success.
     pub error: Option<ApiError>,
-    /// When it was answered.
+    /// When the response was made.
     pub timestamp: String,
 }
 
-/// A refusal as the caller sees it.
+/// An error as the caller sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiError {
     /// From the closed list.
@@ -44,7 +44,7 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// A refusal without facts.
+    /// An error without facts.
     pub(crate) fn new(
         code: ErrorCode,
         message: impl Into<String>,
@@ -59,13 +59,13 @@ impl ApiError {
         self
     }
 
-    /// The same with a call that helps.
+    /// The same with a suggested call.
     pub(crate) fn suggesting(self, suggestion: Suggestion) -> CallFailure {
         CallFailure { error: Box::new(self), suggestions: vec![suggestion] }
     }
 }
 
-/// Something worth knowing about an accepted call.
+/// A warning about an accepted call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// From the closed list.
@@ -91,13 +91,13 @@ pub struct Suggestion {
     pub validated: bool,
     /// Arguments, complete.
     pub params: Map<String, Value>,
-    /// What serves as well where this tool is not listed; never part of an answer.
+    /// An alternative where this tool is not listed; never part of a response.
     #[serde(skip)]
     pub(crate) instead: Option<Box<Suggestion>>,
 }
 
 impl Suggestion {
-    /// A suggestion to call `target`, so far without parameters.
+    /// A suggestion to call `target`, without parameters so far.
     pub fn call(target: &str, reason: &str) -> Self {
         Self {
             action: "call_tool".to_owned(),
@@ -146,7 +146,7 @@ pub enum ErrorCode {
     UnknownTool,
     /// `expected_revision` is not the current one.
     RevisionMismatch,
-    /// A known idempotency key with another call.
+    /// A known idempotency key with a different call.
     IdempotencyConflict,
     /// A required checkpoint is unconfirmed.
     CheckpointsNotConfirmed,
@@ -165,7 +165,7 @@ pub enum ErrorCode {
     UndoConflict,
     /// An operation of an atomic batch failed.
     BatchFailed,
-    /// The connection stands for another session.
+    /// The connection is bound to another session.
     SessionMismatch,
     /// The session was deleted.
     SessionEnded,
@@ -201,19 +201,19 @@ pub enum WarningCode {
     ThinkPipelineFailed,
     /// Some operations of a batch failed.
     BatchPartial,
-    /// There is no base to compare a graph with.
+    /// A graph has no base to compare with.
     GraphDiffUnavailable,
     /// `items` was left out, so an empty list was written.
     ItemsDefaulted,
 }
 
 impl Envelope {
-    /// The answer as the text of one JSON object.
+    /// The response as a JSON string.
     pub fn to_text(&self) -> String {
         text_of(self, self.result.text().len() + AROUND_BYTES)
     }
 
-    /// The answer as one JSON object.
+    /// The response as a JSON object.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_else(|error| {
             unreachable!("an envelope holds only JSON values: {error}");
@@ -222,7 +222,7 @@ impl Envelope {
 }
 
 impl ErrorCode {
-    /// The code as it stands in answers.
+    /// The code on the wire.
     pub fn name(self) -> String {
         let Value::String(name) = json!(self) else { unreachable!("codes serialise as text") };
         name

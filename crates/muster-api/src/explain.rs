@@ -1,4 +1,4 @@
-//! What each error and warning code and each finding of lint means, when it comes, and what to do
+//! What each error and warning code and each finding of lint means, when it occurs, and what to do
 //! about it.
 
 mod findings;
@@ -8,16 +8,16 @@ use serde::Serialize;
 
 use crate::{ErrorCode, WarningCode};
 
-/// A code in words for people.
+/// The explanation of a code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// The code as it stands in answers.
+    /// The code on the wire.
     pub code: String,
-    /// Whether the call failed or was merely remarked upon.
+    /// Whether the call failed or only has a warning.
     pub kind: CodeKind,
     /// What it means, in one sentence.
     pub meaning: &'static str,
-    /// When it comes.
+    /// When it occurs.
     pub when: &'static str,
     pub remedy: &'static str,
 }
@@ -28,9 +28,9 @@ pub struct Explanation {
 pub enum CodeKind {
     /// The call failed and changed nothing.
     Error,
-    /// The call succeeded, with something worth knowing.
+    /// The call succeeded with a warning.
     Warning,
-    /// What tasks_lint finds.
+    /// A finding of tasks_lint.
     Finding,
 }
 
@@ -45,7 +45,7 @@ pub fn all() -> Vec<Explanation> {
     errors.chain(warnings).chain(findings::all()).collect()
 }
 
-/// The code of this name in any letter case, or the nearest name there is.
+/// The code with this name in any letter case, or the nearest name.
 pub fn find(name: &str) -> Result<Explanation, String> {
     let wanted = name.trim().to_uppercase().replace(['-', ' '], "_");
     let mut known = all();
@@ -68,9 +68,9 @@ const ERRORS: [(ErrorCode, Words); 18] = [
     (
         ErrorCode::InvalidInput,
         [
-            "An argument is wrong, or the call makes no sense in the present state.",
+            "An argument is wrong, or the call makes no sense in the current state.",
             "Unknown, missing, malformed, contradictory or out-of-range arguments; no target and \
-            no focus; a step that is closed already; nothing to undo. details.reason tells which.",
+            no focus; a step that is already closed; nothing to undo. details.reason says which.",
             "details.argument and details.expected say what to send instead; nothing was written.",
         ],
     ),
@@ -85,7 +85,7 @@ const ERRORS: [(ErrorCode, Words); 18] = [
     (
         ErrorCode::UnknownTool,
         [
-            "There is no operation of that name.",
+            "There is no operation with that name.",
             "A mistyped name in `muster call`, over HTTP or inside tasks_batch.",
             "Use the name that the message suggests; `muster call --help` lists all.",
         ],
@@ -93,7 +93,7 @@ const ERRORS: [(ErrorCode, Words); 18] = [
     (
         ErrorCode::RevisionMismatch,
         [
-            "Somebody else changed the plan or task in between.",
+            "The plan or task was changed in between.",
             "expected_revision is not the current revision; details holds both.",
             "Read it again, see whether your change still makes sense, and send it with the actual \
             revision.",
@@ -104,7 +104,7 @@ const ERRORS: [(ErrorCode, Words); 18] = [
         [
             "The idempotency key was used before, for a different call.",
             "The same key came with another tool or with other arguments.",
-            "Take a fresh key for each new call; repeat a key only with the very same call.",
+            "Use a new key for each new call; repeat a key only with exactly the same call.",
         ],
     ),
     (
@@ -120,7 +120,7 @@ const ERRORS: [(ErrorCode, Words); 18] = [
     (
         ErrorCode::ProofRequired,
         [
-            "The step demands proof, and none is attached.",
+            "The step requires proof, and none is attached.",
             "A proof mode of the step is `require` and no evidence on that step is linked to its \
             checkpoint.",
             "Attach real receipts: tasks_macro_close_step with proof lines such as `CMD: cargo \
@@ -139,7 +139,7 @@ const ERRORS: [(ErrorCode, Words); 18] = [
         ErrorCode::StepBlocked,
         [
             "The step is blocked.",
-            "A blocked step was to be closed; details.block_reason says what stands in the way.",
+            "A blocked step was to be closed; details.block_reason says why.",
             "Resolve the reason, unblock with tasks_block blocked=false, then close the step.",
         ],
     ),
@@ -165,7 +165,7 @@ const ERRORS: [(ErrorCode, Words); 18] = [
         [
             "Something that this plan or task depends on is not DONE.",
             "It was to become DONE while waiting_on still names a dependency.",
-            "Finish the dependencies first, or take them out with tasks_edit depends_on.",
+            "Finish the dependencies first, or remove them with tasks_edit depends_on.",
         ],
     ),
     (
@@ -181,23 +181,23 @@ const ERRORS: [(ErrorCode, Words); 18] = [
         [
             "One operation of an atomic batch was refused, so none was applied.",
             "tasks_batch with atomic; details names the operation by index and carries its error.",
-            "Mend that operation and send the whole batch again.",
+            "Fix that operation and send the whole batch again.",
         ],
     ),
     (
         ErrorCode::SessionMismatch,
         [
-            "The connection stands for one session, and the call names another.",
+            "The connection is bound to one session, and the call names another.",
             "todo_read or todo_write with a session_id that is not the connection's own.",
-            "Leave session_id away, or call over a connection that is not bound to a session.",
+            "Leave session_id out, or call over a connection that is not bound to a session.",
         ],
     ),
     (
         ErrorCode::SessionEnded,
         [
             "The session was deleted, and its lists and history with it.",
-            "todo_read or todo_write of a caller that still stands for it.",
-            "Start a new session; an ended one takes nothing more.",
+            "todo_read or todo_write of a caller that is still bound to it.",
+            "Start a new session; an ended one accepts no more calls.",
         ],
     ),
     (
@@ -205,15 +205,15 @@ const ERRORS: [(ErrorCode, Words); 18] = [
         [
             "Another process held the store's write lock for too long.",
             "Any write, after 30 seconds of waiting. Nothing was written.",
-            "Call again. If it stays, look for a process that hangs on the same storage folder.",
+            "Call again. If it persists, look for a stuck process on the same storage folder.",
         ],
     ),
     (
         ErrorCode::StoreError,
         [
             "The store could not be read or written.",
-            "A full disk, missing rights, a damaged or newer file. Never because of an argument.",
-            "Read the message. Make room if it says so; else run `muster doctor`.",
+            "A full disk, no permission, a damaged or newer file. Never because of an argument.",
+            "Read the message. Free disk space if it says so; otherwise run `muster doctor`.",
         ],
     ),
 ];
@@ -223,7 +223,7 @@ const WARNINGS: [(WarningCode, Words); 13] = [
         WarningCode::BudgetTruncated,
         [
             "Parts of the view were left out to fit max_chars.",
-            "The whole view is larger than the budget; the message lists the cut fields.",
+            "The whole view is larger than the budget; the message lists what was cut.",
             "Ask again with a larger max_chars, or follow the cursors.",
         ],
     ),
@@ -238,7 +238,7 @@ const WARNINGS: [(WarningCode, Words); 13] = [
     (
         WarningCode::BudgetMinClamped,
         [
-            "The budget was raised to the smallest one there is.",
+            "The budget was raised to the minimum.",
             "max_chars was 0 or 1.",
             "Ask for at least 2 characters.",
         ],
@@ -247,8 +247,8 @@ const WARNINGS: [(WarningCode, Words); 13] = [
         WarningCode::SecretRedacted,
         [
             "Something that looks like a secret was replaced before it was stored.",
-            "A text held a token, a key or a private key block; the message names the field.",
-            "Keep secrets out of tasks; if it was a real one, change it.",
+            "A string had a token, a key or a private key block; the message names the field.",
+            "Keep secrets out of tasks; if it was real, rotate it.",
         ],
     ),
     (
@@ -263,10 +263,10 @@ const WARNINGS: [(WarningCode, Words); 13] = [
     (
         WarningCode::ForcedClose,
         [
-            "A step was closed by force, without what its gate asks for.",
+            "A step was closed by force, without what its gate requires.",
             "tasks_progress with force; the message lists what was skipped.",
             "The waiver stays visible until the checkpoints are confirmed and the proofs attached; \
-            the task cannot be finished before.",
+            the task cannot be finished until then.",
         ],
     ),
     (
@@ -281,7 +281,7 @@ const WARNINGS: [(WarningCode, Words); 13] = [
         WarningCode::StatusUnchanged,
         [
             "It had that status before; nothing was written.",
-            "A plan or task was set to the status that it has.",
+            "A plan or task was set to the status that it already has.",
             "Nothing is left to do.",
         ],
     ),
@@ -289,7 +289,7 @@ const WARNINGS: [(WarningCode, Words); 13] = [
         WarningCode::NoteIgnored,
         [
             "The note or proof was not kept.",
-            "It came with a call that wrote nothing, because there was nothing to change.",
+            "It was part of a call that wrote nothing, because there was nothing to change.",
             "Write it with tasks_note or tasks_evidence_capture.",
         ],
     ),
@@ -306,14 +306,14 @@ const WARNINGS: [(WarningCode, Words); 13] = [
         [
             "Some operations of the batch were refused; the others are in effect.",
             "tasks_batch without atomic.",
-            "Look at the results, mend the failed operations and send only those again.",
+            "Look at the results, fix the failed operations and send only those again.",
         ],
     ),
     (
         WarningCode::GraphDiffUnavailable,
         [
             "There is nothing to compare the reasoning graph with.",
-            "A graph difference was asked for and the branch has no base.",
+            "A graph difference was requested and the branch has no base.",
             "Read the graph itself instead.",
         ],
     ),
@@ -322,7 +322,7 @@ const WARNINGS: [(WarningCode, Words); 13] = [
         [
             "items was left out, so the todo list is empty now.",
             "todo_write without items; the default is the empty list.",
-            "Send items always, also for an empty list.",
+            "Always send items, even for an empty list.",
         ],
     ),
 ];
@@ -335,7 +335,7 @@ mod tests {
 
     use super::*;
 
-    /// Every name that a set of codes has, as its parser lists them to whoever sends another.
+    /// Every name in a set of codes, from the error of its parser.
     fn names<'a, T: Deserialize<'a> + std::fmt::Debug>() -> BTreeSet<String> {
         let unknown = value::StrDeserializer::<value::Error>::new("");
         let message = T::deserialize(unknown).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! A store that is only looked at, as it is: what `doctor` and `backup` work on.
+//! A store opened for reading only: what `doctor` and `backup` work on.
 //!
 //! No engine is started over it, so nothing can write.
 
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use muster_core::{
     answers::Answers,
+    checks::trust::TrustedProjects,
     run::{RunAggregate, layout::Layouts},
     session::SessionAggregate,
     tasks::TaskAggregate,
@@ -15,7 +16,7 @@ use muster_store::{
     Damage, Description, SCHEMA_VERSION, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError,
 };
 
-/// A store, opened to be looked at.
+/// A store opened for reading only.
 pub struct Inspection {
     store: SqliteStore,
 }
@@ -37,12 +38,12 @@ impl Inspection {
         self.store.backup(target)
     }
 
-    /// Bytes of its file that hold nothing any more.
+    /// Unused bytes of its file.
     pub fn spare_bytes(&self) -> Result<u64, StoreError> {
         self.store.spare_bytes()
     }
 
-    /// What the store is, for people.
+    /// The engine and version of the store, for people.
     pub fn describe(&self) -> Description {
         self.store.describe()
     }
@@ -58,7 +59,7 @@ fn is_older(store: &dyn Store) -> bool {
     store.describe().schema_version < SCHEMA_VERSION
 }
 
-/// Everything that can be found wrong with a store.
+/// All damage that can be found in a store.
 pub(crate) fn examine(store: &dyn Store) -> Result<DoctorReport, StoreError> {
     let mut report = DoctorReport::of(store)?;
     if is_older(store) {
@@ -69,11 +70,12 @@ pub(crate) fn examine(store: &dyn Store) -> Result<DoctorReport, StoreError> {
         DoctorReport::add::<SessionAggregate>,
         DoctorReport::add::<RunAggregate>,
         DoctorReport::add::<Layouts>,
+        DoctorReport::add::<TrustedProjects>,
         DoctorReport::add::<Answers>,
     ] {
         match add(&mut report, store) {
             Ok(()) => {}
-            // What can not even be read is a finding like others.
+            // A store that cannot even be read is a finding like others.
             Err(StoreError::Damaged { place, finding }) => {
                 report.damage.push(Damage { place, finding });
             }

@@ -11,8 +11,9 @@ mod catalogue;
 mod echo;
 mod envelope;
 pub mod explain;
-mod fingerprint;
+mod forms;
 mod inspection;
+mod projects;
 pub mod reference;
 mod refusals;
 mod registry;
@@ -27,21 +28,29 @@ mod tests;
 mod todos;
 mod toolset;
 
+pub mod checks {
+    //! The checks of a project: its file, and running them.
+
+    pub use muster_agents::checks::{
+        CheckOrder, CheckOutcome, CheckProgress, CheckRunner,
+        project::{ProjectFile, find, read},
+    };
+    pub use muster_core::checks::verdict::Verdict;
+}
+
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
-pub use catalogue::PageCursor;
 pub use echo::{shorten_value, shorten_words};
 pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,
 };
-pub use fingerprint::fingerprint;
 pub use inspection::Inspection;
-pub use muster_core::Json;
-pub use muster_core::session::receipt::CallKey;
+pub use muster_core::answers::CallKey;
+pub use muster_core::{Json, PageCursor};
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
 pub use muster_engine::{
-    Batch, Clock, Encode, Encoded, Follower, News, StreamUpdate, Subscription, SystemClock,
-    doctor::DoctorReport, transfer::TransferError,
+    Batch, Clock, Encode, Encoded, Follower, News, SystemClock, doctor::DoctorReport,
+    transfer::TransferError,
 };
 pub use muster_store::{Description, EventRow, StoreAccess, StoreError};
 pub use registry::{OperationEffect, OperationRow, Registry};

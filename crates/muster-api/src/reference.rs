@@ -107,7 +107,7 @@ mod tests {
     use crate::registry::{Lazy, RequestShape};
 
     fn row(input_schema: Value) -> OperationRow {
-        let Value::Object(schema) = input_schema else { panic!("schemas are objects") };
+        let schema = input_schema.into();
         let description = "Shows a row.\n".to_owned();
         OperationRow {
             name: "tasks_sample",
@@ -116,7 +116,7 @@ mod tests {
             effect: OperationEffect::Set,
             brief: |_| false,
             request: Lazy::new(Box::new(|| RequestShape { description, schema })),
-            result_schema: Lazy::new(Box::new(serde_json::Map::new)),
+            result_schema: Lazy::new(Box::new(muster_core::schema::Schema::default)),
             prepare: |_, _| unreachable!("the page calls nothing"),
         }
     }

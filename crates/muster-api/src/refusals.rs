@@ -1,4 +1,4 @@
-//! Words for rejections: one exhaustive table from the core's facts to what the caller reads.
+//! Messages for rejections: one exhaustive table from the core's facts to what the caller reads.
 
 mod completion;
 mod gate;
@@ -29,7 +29,7 @@ pub(crate) fn unknown_tool(registry: &Registry, name: &str) -> CallFailure {
     ApiError::new(ErrorCode::UnknownTool, message, recovery).with("nearest", nearest).into()
 }
 
-/// What a rejection of the tasks room says to the caller.
+/// The error for a rejection of the tasks room.
 pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> CallFailure {
     match rejection {
         TaskRejection::NoTarget(candidates) => no_target(workspace, &candidates),

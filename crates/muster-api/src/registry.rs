@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
+use muster_core::schema::{JsonType, Keyword, Schema};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     App, Toolset, arguments,
@@ -49,10 +50,7 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     }
 
     /// Checks the arguments: names at every depth, then nulls, types and ranges.
-    fn check(
-        schema: &Map<String, Value>,
-        given: &mut Map<String, Value>,
-    ) -> Result<(), CallFailure> {
+    fn check(schema: &Schema, given: &mut Map<String, Value>) -> Result<(), CallFailure> {
         arguments::check(schema, given)
     }
 
@@ -68,7 +66,7 @@ pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 #[derive(Debug)]
 pub(crate) struct RequestShape {
     pub(crate) description: String,
-    pub(crate) schema: Map<String, Value>,
+    pub(crate) schema: Schema,
 }
 
 /// One operation, ready for every surface.
@@ -84,7 +82,7 @@ pub struct OperationRow {
     pub effect: OperationEffect,
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
     pub(crate) request: Lazy<RequestShape>,
-    pub(crate) result_schema: Lazy<Map<String, Value>>,
+    pub(crate) result_schema: Lazy<Schema>,
     pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, CallFailure>,
 }
 
@@ -114,28 +112,29 @@ impl OperationRow {
     }
 
     /// JSON schema of the arguments.
-    pub fn input_schema(&self) -> &Map<String, Value> {
+    pub fn input_schema(&self) -> &Schema {
         &self.request.schema
     }
 
     /// The same as agents list it: in as few words as possible. Bounds are said in descriptions.
-    pub fn listed_input_schema(&self) -> Map<String, Value> {
+    pub fn listed_input_schema(&self) -> Schema {
         schema::listed(self.input_schema())
     }
 
-    /// JSON schema of the answer as agents list it: an object.
-    pub fn listed_output_schema(&self) -> Map<String, Value> {
-        schema::listed_output()
+    /// JSON schema of the answer as agents list it: an object. What is in it is the same for all
+    /// operations, so the server's instructions say it once.
+    pub fn listed_output_schema(&self) -> Schema {
+        JsonType::Object.into()
     }
 
     /// JSON schema of `result` in a successful answer.
-    pub fn result_schema(&self) -> &Map<String, Value> {
+    pub fn result_schema(&self) -> &Schema {
         &self.result_schema
     }
 
     /// JSON schema of the answer, as tools list it: the envelope, with an open result.
-    pub fn output_schema(&self) -> &'static Map<String, Value> {
-        static ENVELOPE: LazyLock<Map<String, Value>> = LazyLock::new(envelope_schema);
+    pub fn output_schema(&self) -> &'static Schema {
+        static ENVELOPE: LazyLock<Schema> = LazyLock::new(envelope_schema);
         &ENVELOPE
     }
 }
@@ -143,33 +142,29 @@ impl OperationRow {
 impl RequestShape {
     fn of<O: Operation>() -> Self {
         let mut schema = schema::input::<O>();
-        let description = match schema.shift_remove("description") {
-            Some(Value::String(text)) => text,
-            Some(_) | None => O::TITLE.to_owned(),
-        };
+        let description = schema.description().unwrap_or(O::TITLE).to_owned();
+        schema.take("description");
         Self { description, schema }
     }
 }
 
 /// The envelope in short: what a model has to know to read any answer.
-fn envelope_schema() -> Map<String, Value> {
+fn envelope_schema() -> Schema {
     let keys = [
-        ("success", json!({"type": "boolean"})),
-        ("intent", json!({"type": "string"})),
-        ("result", json!({"type": "object"})),
-        ("warnings", json!({"type": "array"})),
-        ("suggestions", json!({"type": "array"})),
-        ("context", json!({"type": "object"})),
-        ("error", json!({"type": ["object", "null"]})),
-        ("timestamp", json!({"type": "string"})),
+        ("success", JsonType::Boolean.into()),
+        ("intent", JsonType::String.into()),
+        ("result", JsonType::Object.into()),
+        ("warnings", JsonType::Array.into()),
+        ("suggestions", JsonType::Array.into()),
+        ("context", JsonType::Object.into()),
+        ("error", Schema::either([JsonType::Object, JsonType::Null])),
+        ("timestamp", JsonType::String.into()),
     ];
-    let required: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
-    let required = json!(required);
-    let properties = Map::from_iter(keys.map(|(key, schema)| (key.to_owned(), schema)));
-    Map::from_iter([
-        ("type".to_owned(), json!("object")),
-        ("required".to_owned(), required),
-        ("properties".to_owned(), Value::Object(properties)),
+    let required = keys.iter().map(|(key, _)| (*key).to_owned()).collect();
+    Schema::from([
+        JsonType::Object.into(),
+        Keyword::Required(required),
+        Keyword::Properties(keys.into()),
     ])
 }
 

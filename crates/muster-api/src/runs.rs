@@ -1,8 +1,8 @@
-//! Runs as the surfaces see them: bodies in, text of answers out, streams to follow.
+//! Runs for the surfaces: request bodies in, serialized responses out, streams to follow.
 //!
 //! The rules are the room's ([`muster_core::run`]). Here a request becomes commands, a run is
-//! changed in one transaction that also makes the answer, and a refusal becomes a code. What runs
-//! need of the machine besides (processes, files of artifacts) is the runtime's.
+//! changed in one transaction that also makes the response, and a rejection becomes a code. What
+//! runs need of the machine (processes, files of artifacts) is done by the runtime.
 
 mod agent;
 mod answer;
@@ -64,27 +64,27 @@ use serde_json::{Value, json};
 use self::answers::InboxAnswer;
 use crate::App;
 
-/// Answer to a request about runs.
+/// Result of a request about runs.
 pub type RunTold<T> = Result<T, RunFault>;
 
-/// How the runs of a server are set up.
+/// The settings of a server's runs.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Directory of a run whose creator names none.
+    /// Default directory of a run.
     pub served_dir: Option<PathBuf>,
     /// Templates of the user; below the storage folder by default.
     pub templates_dir: Option<PathBuf>,
-    /// Folders below which runs may work, and which people may look into when they choose one. Runs
-    /// of an application that was given none may work anywhere.
+    /// Folders below which runs may work, and which people may browse to choose one. Without any,
+    /// runs may work anywhere.
     pub roots: Vec<PathBuf>,
-    /// What providers do that a body says nothing about.
+    /// Default permissions of providers.
     pub permissions_mode: Option<PermissionsMode>,
     /// Named commands besides the default ones.
     pub profiles: Vec<(Provider, String)>,
 }
 
 impl RunOptions {
-    /// Options that agree with the settings of whatever drives the runs.
+    /// Options that agree with the settings of the engine of runs.
     pub fn of(settings: &RunsSettings, roots: Vec<PathBuf>) -> Self {
         Self {
             served_dir: Some(settings.served_dir.clone()),
@@ -112,7 +112,7 @@ impl RunDesk<'_> {
         self.0.engine()
     }
 
-    /// Runs a view over one moment of a run.
+    /// Runs a view over a snapshot of a run.
     pub fn read<T>(
         self,
         run: RunId,
@@ -127,7 +127,7 @@ impl RunDesk<'_> {
         self.read(run, |docs| view::snapshot::snapshot(docs, wanted, &layout))
     }
 
-    /// Whether there is such a run.
+    /// Whether the run exists.
     pub fn exists(self, run: RunId) -> RunTold<()> {
         self.read(run, |docs| lookup::run(docs).map(|_| ()))
     }
@@ -146,7 +146,7 @@ impl RunDesk<'_> {
         self.read(run, |docs| Ok(Json::of(&InboxAnswer { inbox: view::turns::inbox(docs, node)? })))
     }
 
-    /// Where the nodes of a run stand on the screen.
+    /// The positions of a run's nodes on the screen.
     fn layout(self, run: RunId) -> RunTold<GraphLayout> {
         let view = |docs: &Documents<Layouts>| Ok(docs.get(&())?.cloned().unwrap_or_default());
         self.engine().read::<Layouts, GraphLayout>(&run.layout_stream(), view).map_err(|error| {
@@ -177,26 +177,26 @@ impl RunDesk<'_> {
     /// Folders that a run can work in.
     pub fn folders(self, path: Option<PathBuf>) -> RunTold<folders::FolderList> {
         let options = &self.0.options().runs;
-        let missing = || RunFault::bad_value("path", "path must be given");
+        let missing = || RunFault::bad_value("path", "path is required");
         let path = path.or_else(|| options.served_dir.clone()).ok_or_else(missing)?;
         folders::list(&options.roots, &path)
     }
 
-    /// A directory whose templates a caller wants to see.
+    /// A directory whose templates are requested.
     pub fn repository(self, cwd: Option<PathBuf>) -> RunTold<Option<PathBuf>> {
         let options = &self.0.options().runs;
         match cwd {
             None => Ok(options.served_dir.clone()),
             Some(cwd) if folders::is_allowed(&options.roots, &cwd) => Ok(Some(cwd)),
             Some(_) => {
-                let detail = "this folder is not below one of the allowed ones";
+                let detail = "this folder is not below an allowed folder";
                 Err(RunFault::new(RunCode::ForbiddenPath, detail).at("cwd"))
             }
         }
     }
 }
 
-/// Fresh randomness for a command.
+/// New randomness for a command.
 fn seed() -> Result<IdSeed, StoreError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)

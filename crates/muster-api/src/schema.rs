@@ -3,44 +3,45 @@
 mod listed;
 mod parts;
 
+use muster_core::schema::{JsonType, JsonTypes, Keyword, NamedSchemas, Schema};
 use schemars::{
     JsonSchema,
     generate::{Contract, SchemaSettings},
 };
-use serde_json::{Map, Value, json};
 
 pub(crate) use listed::listed;
 
-/// Schema words that say nothing to a client or that an official one warns about.
+/// Keywords that say nothing to a client or that an official one warns about.
 const NOISE: [&str; 3] = ["$schema", "title", "format"];
 
 /// The schema of an operation's arguments: a closed object.
-pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = tidy(generate::<T>(Contract::Deserialize), Nulls::Hidden);
-    schema.insert("additionalProperties".to_owned(), json!(false));
-    schema.entry("required").or_insert_with(|| json!([]));
-    schema.entry("properties").or_insert_with(|| json!({}));
+pub(crate) fn input<T: JsonSchema>() -> Schema {
+    let mut schema = generate::<T>(Contract::Deserialize);
+    clean(&mut schema, Nulls::Hidden);
+    schema.put(Keyword::AdditionalProperties(Box::new(Schema::Always(false))));
+    if schema.required().is_none() {
+        schema.put(Keyword::Required(Vec::new()));
+    }
+    if schema.properties().is_none() {
+        schema.put(Keyword::Properties(NamedSchemas::default()));
+    }
     schema
 }
 
 /// The schema of a result.
-pub(crate) fn output<T: JsonSchema>() -> Map<String, Value> {
-    tidy(generate::<T>(Contract::Serialize), Nulls::Shown)
+pub(crate) fn output<T: JsonSchema>() -> Schema {
+    let mut schema = generate::<T>(Contract::Serialize);
+    clean(&mut schema, Nulls::Shown);
+    schema
 }
 
-/// The shape of every answer in a list of tools. What is in it is the same for all of them, so the
-/// server's instructions say it once.
-pub(crate) fn listed_output() -> Map<String, Value> {
-    object(json!({"type": "object"}))
-}
-
-fn generate<T: JsonSchema>(contract: Contract) -> Value {
+fn generate<T: JsonSchema>(contract: Contract) -> Schema {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.contract = contract;
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    settings.into_generator().into_root_schema_for::<T>().to_value()
+    settings.into_generator().into_root_schema_for::<T>().into()
 }
 
 /// What a schema says of null.
@@ -52,95 +53,68 @@ enum Nulls {
     Shown,
 }
 
-fn tidy(mut schema: Value, nulls: Nulls) -> Map<String, Value> {
-    clean(&mut schema, nulls);
-    object(schema)
-}
-
-fn object(schema: Value) -> Map<String, Value> {
-    let Value::Object(map) = schema else { unreachable!("the schema of a struct is an object") };
-    map
-}
-
 /// Cleans a schema and every schema inside it.
-fn clean(schema: &mut Value, nulls: Nulls) {
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, nulls)),
-        Value::Object(map) => {
-            let mut properties = map.shift_remove("properties");
-            for word in NOISE {
-                map.shift_remove(word);
-            }
-            if nulls == Nulls::Hidden {
-                drop_null(map);
-            }
-            name_choices(map);
-            map.values_mut().for_each(|part| clean(part, nulls));
-            // Property names are the caller's words, not schema words: a field called `title`
-            // stays.
-            if let Some(Value::Object(fields)) = &mut properties {
-                clean_properties(fields, map.get("required"), nulls);
-            }
-            if let Some(properties) = properties {
-                map.insert("properties".to_owned(), properties);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+fn clean(schema: &mut Schema, nulls: Nulls) {
+    schema.retain(|word| !NOISE.contains(&word));
+    if nulls == Nulls::Hidden {
+        drop_null(schema);
+    }
+    name_choices(schema);
+    drop_absent_nulls(schema);
+    schema.for_each_inside(&mut |inner| clean(inner, nulls));
+    // Clients see the properties last.
+    if let Some(properties) = schema.take("properties") {
+        schema.put(properties);
     }
 }
 
 /// A property that may be absent is absent rather than null.
-fn clean_properties(fields: &mut Map<String, Value>, required: Option<&Value>, nulls: Nulls) {
-    let required: Vec<&str> = required
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    for (name, field) in fields {
-        let is_required = required.contains(&name.as_str());
-        if !is_required && let Value::Object(schema) = &mut *field {
-            drop_null(schema);
+fn drop_absent_nulls(schema: &mut Schema) {
+    let required = schema.required().unwrap_or_default().to_vec();
+    for (name, property) in schema.properties_mut().into_iter().flat_map(|all| &mut all.0) {
+        if !required.contains(name) {
+            drop_null(property);
         }
-        clean(field, nulls);
     }
 }
 
 /// A list of constants is a closed set of words.
-fn name_choices(map: &mut Map<String, Value>) {
-    let Some(Value::Array(choices)) = map.get("oneOf") else { return };
-    let words: Option<Vec<Value>> =
-        choices.iter().map(|choice| choice.get("const").cloned()).collect();
-    if let Some(words) = words {
-        map.shift_remove("oneOf");
-        map.insert("type".to_owned(), json!("string"));
-        map.insert("enum".to_owned(), Value::Array(words));
-    }
+fn name_choices(schema: &mut Schema) {
+    let Some(choices) = schema.one_of() else { return };
+    let words = choices.iter().map(|choice| choice.constant().cloned()).collect();
+    let Some(words) = words else { return };
+    schema.take("oneOf");
+    schema.put(JsonType::String.into());
+    schema.put(Keyword::Enum(words));
 }
 
 /// Optional means absent: null is accepted but not advertised.
-fn drop_null(map: &mut Map<String, Value>) {
-    if let Some(Value::Array(types)) = map.get_mut("type") {
-        types.retain(|kind| kind != "null");
-        if let [only] = types.as_slice() {
-            map["type"] = only.clone();
-        }
+fn drop_null(schema: &mut Schema) {
+    if let Some(JsonTypes::Several(types)) = schema.type_names() {
+        let mut types = types.clone();
+        types.retain(|kind| *kind != JsonType::Null);
+        schema.put(match types.as_slice() {
+            [only] => (*only).into(),
+            _ => Keyword::Type(JsonTypes::Several(types)),
+        });
     }
-    if let Some(Value::Array(values)) = map.get_mut("enum") {
-        values.retain(|value| !value.is_null());
+    if let Some(allowed) = schema.allowed() {
+        let allowed = allowed.iter().filter(|value| !value.is_null()).cloned().collect();
+        schema.put(Keyword::Enum(allowed));
     }
-    if let Some(Value::Array(choices)) = map.get_mut("anyOf") {
-        choices.retain(|choice| choice.get("type") != Some(&json!("null")));
-        if let [Value::Object(_)] = choices.as_slice()
-            && let Some(Value::Array(mut choices)) = map.shift_remove("anyOf")
-            && let Some(Value::Object(only)) = choices.pop()
-        {
-            for (word, value) in only {
-                map.entry(word).or_insert(value);
+    if let Some(choices) = schema.any_of_mut() {
+        choices.retain(|choice| !choice.is_null());
+        if let [only] = choices.as_slice() {
+            let only = only.clone();
+            schema.take("anyOf");
+            for keyword in only.keywords() {
+                if !schema.has(keyword.name()) {
+                    schema.put(keyword.clone());
+                }
             }
         }
     }
-    if map.get("default").is_some_and(Value::is_null) {
-        map.shift_remove("default");
+    if schema.default_value().is_some_and(serde_json::Value::is_null) {
+        schema.take("default");
     }
 }

@@ -1,7 +1,7 @@
-//! Sessions as the surfaces see them: commands in, views out, streams to follow.
+//! Sessions for the surfaces: commands in, views out, streams to follow.
 //!
-//! The rules are the room's ([`muster_core::session`]); here a session is found by its id, read at
-//! one moment and written in one transaction.
+//! The rules are the room's ([`muster_core::session`]); here a session is found by its id, read
+//! from a snapshot and written in one transaction.
 
 mod connection;
 mod host;
@@ -35,10 +35,10 @@ pub use muster_core::session::view::{
 
 use crate::App;
 
-/// Why a session did not do what it was asked.
+/// Why a request to a session failed.
 #[derive(Debug, Clone)]
 pub enum SessionFault {
-    /// A rule says no.
+    /// A rule rejected it.
     Refused(Box<SessionRejection>),
     /// The store failed.
     Store(StoreError),
@@ -59,14 +59,14 @@ impl From<StoreError> for SessionFault {
     }
 }
 
-/// Answer about a session.
+/// Result about a session.
 pub type Told<T> = Result<T, SessionFault>;
 
-/// A session that was made, now or by an earlier call under the same key.
+/// A session that was created, now or by an earlier call under the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedSession {
     pub id: SessionId,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
@@ -82,8 +82,8 @@ impl App {
 }
 
 impl SessionDesk<'_> {
-    /// Makes a session under a fresh id; a repetition under the same key names the first one, also
-    /// when that was deleted.
+    /// Creates a session under a new id; a repetition under the same key names the first one, even
+    /// if that was deleted.
     pub fn create(self, create: Create) -> Told<CreatedSession> {
         let id = match &create.key {
             Some(key) => SessionId::of_key(&key.key),
@@ -93,20 +93,20 @@ impl SessionDesk<'_> {
         Ok(CreatedSession { id, created_at: done.receipt.at })
     }
 
-    /// Does what is asked of a session, durably.
+    /// Applies a command to a session, durably.
     pub fn perform(self, id: &SessionId, command: SessionCommand) -> Told<SessionCommandResult> {
         let engine = self.0.engine();
         let work = move |draft: &mut Draft<'_, SessionAggregate>| session::perform(draft, &command);
         Ok(engine.execute::<SessionAggregate, SessionCommandResult>(id.stream(), work)?)
     }
 
-    /// A session id that nobody has.
+    /// A new session id.
     pub fn fresh_id(self) -> Result<SessionId, StoreError> {
         random_bits().map(SessionId::from_bits)
     }
 
-    /// Writes the session's own todo list; makes the session in the same transaction if it is not
-    /// there and there is something to make it of.
+    /// Writes the session's own todo list; creates the session in the same transaction if it does
+    /// not exist and there is something to create it from.
     pub(crate) fn write_todos(
         self,
         id: &SessionId,
@@ -126,7 +126,7 @@ impl SessionDesk<'_> {
         Ok(self.0.engine().execute::<SessionAggregate, SessionCommandResult>(id.stream(), work)?)
     }
 
-    /// Runs a view over one moment of a session.
+    /// Runs a view over a snapshot of a session.
     pub fn read<T>(
         self,
         id: &SessionId,
@@ -145,7 +145,7 @@ impl SessionDesk<'_> {
         Ok(streams.iter().filter(|stream| !stream.ended).count())
     }
 
-    /// Its todo lists, or the one asked for.
+    /// Its todo lists, or the requested one.
     pub fn todos(self, id: &SessionId, scope: Option<&ScopeKey>) -> Told<SessionTodos> {
         self.read(id, |docs| view::todos(docs, id, scope))
     }
@@ -186,19 +186,19 @@ impl SessionDesk<'_> {
         Ok(self.0.engine().read_tree(id, view)?)
     }
 
-    /// What a connection that is no gapless resume begins with (TS-4).
+    /// The first messages of a connection that is not a gapless resume (TS-4).
     pub fn snapshots(self, id: &SessionId) -> Told<Snapshots> {
         self.read(id, view::snapshots)
     }
 
     /// Follows its events after a number. Each is encoded once for all readers:
-    /// [`session_event_text`] has its text.
+    /// [`session_event_text`] returns its text.
     pub fn follow(self, id: &SessionId, after: u64, encode: Encode) -> Told<Follower> {
         Ok(self.0.engine().follow(id.stream(), after, encode)?)
     }
 }
 
-/// A stored event as it is sent; nothing for the one that ends the session.
+/// A stored event as it is sent; `None` for the one that ends the session.
 pub fn session_event_text(stream: &str, row: &EventRow) -> Option<String> {
     if row.kind == session::body::SESSION_ENDED {
         return None;
@@ -215,7 +215,7 @@ pub fn session_event_text(stream: &str, row: &EventRow) -> Option<String> {
 fn random_bits() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| StoreError::Engine {
-        action: "made a session id",
+        action: "created a session id",
         cause: error.to_string(),
     })?;
     Ok(u128::from_le_bytes(bytes))

@@ -10,15 +10,15 @@ const NOT_LISTED: &str = " (listed in toolset full)";
 pub(crate) type ToolNames = BTreeSet<&'static str>;
 
 impl Registry {
-    /// The tools that a toolset lists, and all there are.
+    /// The tools that a toolset lists, and all tools.
     pub(crate) fn names(&self, toolset: Toolset) -> (ToolNames, ToolNames) {
         let listed = self.listed(toolset).map(|row| row.name).collect();
         (listed, self.rows().iter().map(|row| row.name).collect())
     }
 }
 
-/// Replaces suggestions of tools that are not listed by listed ones where one serves as well, and
-/// leaves out those that nothing can serve.
+/// Replaces suggestions of unlisted tools by listed ones that serve as well, and
+/// drops those without a replacement.
 pub(crate) fn fit(
     suggestions: Vec<Suggestion>,
     listed: &ToolNames,
@@ -49,7 +49,7 @@ fn fit_one(
     Some(suggestion)
 }
 
-/// A view that is listed and shows what the suggested one would.
+/// A listed view that shows what the suggested one would.
 fn replacement(suggestion: &Suggestion, listed: &ToolNames) -> Option<Suggestion> {
     let views: &[&str] = match suggestion.target.as_str() {
         "tasks_mirror" | "tasks_snapshot" => &["tasks_radar", "tasks_snapshot"],

@@ -1,4 +1,4 @@
-//! The task operations, one file each, and what they share.
+//! The task operations, one file each, and their shared parts.
 
 mod batch;
 mod block;
@@ -46,8 +46,12 @@ mod undoable;
 mod verify;
 mod work;
 
+pub(crate) use card::CardInput;
+pub(crate) use decompose::StepWord;
+pub(crate) use delta::Position;
 pub use evidence::CALL_BYTES_MAX;
 pub use focus::Focus;
+pub(crate) use groups::TargetName;
 pub(crate) use work::Write;
 
 use crate::OperationRow;

@@ -1,7 +1,7 @@
 //! The todo tool: `todo_write` and `todo_read` (TT-1 to TT-14).
 //!
-//! A caller that is bound to a session works on that one; anybody else has to name one. What a list
-//! is and how it changes is the room's matter ([`muster_core::session`]).
+//! A caller that is bound to a session works on that one; others have to name one. What a list
+//! is and how it changes is defined in the room ([`muster_core::session`]).
 
 mod read;
 mod session_choice;

@@ -1,22 +1,29 @@
-//! Responses that are kept for a day, so that a request with an idempotency key runs once
-//! (RUNS-REST-7).
+//! Idempotency keys, and the responses to requests about runs (RUNS-REST-7).
 //!
-//! They are a separate room with one stream: a run's log is its list of events, and a response is
-//! not one of them. A response is stored in the transaction that it reports.
+//! A key never expires: it belongs to its first call for as long as the stream that has the
+//! response (ADR 0022). Workspaces and sessions store responses among their own documents. Those
+//! to requests about runs are a separate room with one stream, because a run's log is its list of
+//! events, and a response is not one of them.
 
 use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Address, Aggregate, Documents, Draft, Index, Recorded, Subject, Timestamp, Unloaded,
-    WorkRefusal,
+    Address, Aggregate, Documents, Draft, Index, Recorded, Subject, Unloaded, WorkRefusal,
 };
 
 /// The stream of the responses to requests about runs.
 pub const STREAM: &str = "answers/runs";
-/// How long a response is kept, in milliseconds.
-pub const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// A name that makes a call idempotent: a key, or the id of an outside event.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CallKey {
+    /// The name.
+    pub key: String,
+    /// Digest of the request.
+    pub digest: String,
+}
 
 /// An answer to keep.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -98,14 +105,11 @@ impl Aggregate for Answers {
 
     fn decide(draft: &mut Draft<'_, Self>, command: &Keep) -> Result<(), WorkRefusal<Self>> {
         match draft.documents().get(&command.key)? {
-            Some(kept) if is_young(kept, draft.env().now) => {
-                Err(WorkRefusal::rejected(if kept.digest == command.digest {
-                    Taken::Answered(kept.answer.clone())
-                } else {
-                    Taken::Differs
-                }))
+            Some(kept) if kept.digest == command.digest => {
+                Err(WorkRefusal::rejected(Taken::Answered(kept.answer.clone())))
             }
-            Some(_) | None => Ok(draft.emit(command.clone())?),
+            Some(_) => Err(WorkRefusal::rejected(Taken::Differs)),
+            None => Ok(draft.emit(command.clone())?),
         }
     }
 
@@ -119,13 +123,11 @@ impl Aggregate for Answers {
     }
 }
 
-fn is_young(kept: &StoredAnswer, now: Timestamp) -> bool {
-    now.0.saturating_sub(kept.at) < KEPT_MS
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Answers, KEPT_MS, Keep, Taken};
+    use std::sync::Arc;
+
+    use super::{Answers, Keep, StoredAnswer, Taken};
     use crate::{Documents, Draft, Env, LogPosition, Timestamp, WorkRefusal};
 
     fn keep(digest: &str, answer: &str) -> Keep {
@@ -133,18 +135,15 @@ mod tests {
     }
 
     #[test]
-    fn runs_rest_7_an_answer_counts_for_a_day() {
+    fn runs_rest_7_a_key_belongs_to_its_first_call_for_good() {
         let mut documents = Documents::<Answers>::complete();
-        let mut draft =
-            Draft::new(&mut documents, LogPosition::default(), Env { now: Timestamp(0) });
-        assert_eq!(draft.apply(&keep("a", "first")).unwrap().len(), 1);
+        let stored = StoredAnswer { digest: "a".to_owned(), answer: "first".to_owned(), at: 0 };
+        documents.supply("k".to_owned(), Some(Arc::new(stored)));
+        let env = Env { now: Timestamp(i64::MAX) };
+        let mut draft = Draft::new(&mut documents, LogPosition::default(), env);
         let again = draft.apply(&keep("a", "second")).unwrap_err();
         assert_eq!(again, WorkRefusal::rejected(Taken::Answered("first".to_owned())));
         let other = draft.apply(&keep("b", "second")).unwrap_err();
         assert_eq!(other, WorkRefusal::rejected(Taken::Differs));
-        draft.next_call();
-        let later = Env { now: Timestamp(KEPT_MS) };
-        let kept = draft.documents().get(&"k".to_owned()).unwrap().cloned().unwrap();
-        assert!(!super::is_young(&kept, later.now));
     }
 }

@@ -10,7 +10,7 @@ mod measure;
 
 use serde_json::{Map, Value, json};
 
-pub use action::{BudgetAction, CutEnd, PageCounter, cut, replace};
+pub use action::{BudgetAction, CutEnd, PageCounter, cut, drop_key, replace};
 pub use measure::size;
 
 /// The smallest budget: room for `{}`.
@@ -24,6 +24,8 @@ pub struct Shedding {
     pub minimal: Vec<BudgetAction>,
     /// Writes what was cut into the view itself, for views that report it; its size counts too.
     pub ledger: Option<Ledger>,
+    /// Lists that are pages, by their path, and what keeps their pagination correct.
+    pub pages: Vec<(&'static str, PageCounter)>,
 }
 
 /// Notes in a view that a field was cut, and whether only a minimal signal is left; returns the
@@ -32,7 +34,11 @@ pub type Ledger = fn(&mut Map<String, Value>, &str, bool) -> isize;
 
 impl Shedding {
     pub fn new(ordinary: Vec<BudgetAction>, minimal: Vec<BudgetAction>) -> Self {
-        Self { ordinary, minimal, ledger: None }
+        Self { ordinary, minimal, ledger: None, pages: Vec::new() }
+    }
+
+    fn page(&self, list: &str) -> Option<&PageCounter> {
+        self.pages.iter().find(|(at, _)| *at == list).map(|(_, page)| page)
     }
 
     fn actions(&self) -> impl Iterator<Item = (&BudgetAction, bool)> {
@@ -69,7 +75,7 @@ pub fn fit(view: Map<String, Value>, shedding: &Shedding, max_chars: u64) -> Fit
             // Recording the first loss can itself free space, so it comes before a second one.
             let is_first = cut.is_empty() && shedding.ledger.is_some();
             let goal = if is_first { used - 1 } else { effective as usize };
-            used = action.apply(&mut root, used, goal);
+            used = action.apply(&mut root, (used, goal), shedding.page(action.at));
             if used == before {
                 break;
             }

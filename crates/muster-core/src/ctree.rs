@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A [`TreeLookup`] stores the nodes, one document each. Planting reads only the few documents that
-//! it needs ([`growth`]); a decision that has to know the outcome first plants in a [`Sketch`].
+//! it needs ([`growth`]).
 //!
 //! Not here: the session and its log, which call this room for every event; how documents are
 //! stored; who may pin what; what a screen does with a line.
@@ -25,7 +25,6 @@ mod notice;
 mod occurrence;
 mod planting;
 mod score;
-mod sketch;
 mod task_status;
 #[cfg(test)]
 mod tests;
@@ -42,5 +41,4 @@ pub use notice::{
 pub use occurrence::{CallOccurrence, Occurrence, Proof, ResultOccurrence, TakenInput, TaskChange};
 pub use planting::{Planted, TodoChange, plant, root_label};
 pub use score::Score;
-pub use sketch::Sketch;
 pub use tree::ContextTree;

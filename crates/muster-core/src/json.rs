@@ -1,9 +1,8 @@
 //! JSON that is serialized once: a result is encoded when it is made and then copied wherever it
 //! goes.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned,
     ser::SerializeStruct as _,
@@ -12,6 +11,27 @@ use serde_json::{Map, Value, value::RawValue};
 
 /// Initial capacity for most results.
 const TEXT_BYTES: usize = 16 * 1024;
+
+/// Gives a type a schema that is written out wherever the type is used.
+#[macro_export]
+macro_rules! inline_schema {
+    ($name:ident, $schema:tt) => {
+        $crate::inline_schema!($name => { ::schemars::json_schema!($schema) });
+    };
+    ($name:ident => $schema:block) => {
+        impl ::schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema $schema
+        }
+    };
+}
 
 /// A JSON value as text.
 #[derive(Clone, Debug, Deserialize)]
@@ -79,19 +99,7 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(
 #[derive(Clone, Copy, Debug)]
 pub struct AnyObject;
 
-impl JsonSchema for AnyObject {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "AnyObject".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "object"})
-    }
-}
+crate::inline_schema!(AnyObject, {"type": "object"});
 
 /// Whether a value has more levels of arrays and objects than so many.
 pub fn is_deeper_than(value: &Value, levels: usize) -> bool {

@@ -8,8 +8,10 @@
 mod aggregate;
 pub mod answers;
 pub mod budget;
+pub mod checks;
 mod compact;
 pub mod ctree;
+mod cursor;
 pub mod display_switches;
 mod documents;
 mod draft;
@@ -17,6 +19,7 @@ mod json;
 pub mod redact;
 mod replay;
 pub mod run;
+pub mod schema;
 pub mod session;
 pub mod tasks;
 pub mod text;
@@ -27,6 +30,7 @@ pub use aggregate::{
     Address, Aggregate, Env, Index, LogPosition, Mark, Recorded, Subject, WorkRefusal,
 };
 pub use compact::{Compact, WholeText};
+pub use cursor::PageCursor;
 pub use documents::{
     Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown, Slice, Survey,
     SurveyResult, Unloaded,

@@ -46,6 +46,13 @@ use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TaskAggregate {}
 
+pub type TaskDocs = Documents<TaskAggregate>;
+pub type TaskDraft<'a> = Draft<'a, TaskAggregate>;
+/// A result that may need more documents first.
+pub type TaskLookup<T> = Result<T, Unloaded<TaskAggregate>>;
+/// The same where a rule may also say no.
+pub type TaskResult<T> = Result<T, WorkRefusal<TaskAggregate>>;
+
 /// Name of a document.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TaskKey {
@@ -280,11 +287,14 @@ fn operation_index(operation: &HistoryOperation) -> Index {
     Index { rank, marks, ..child_index(operation.entity, operation.seq, operation.state.name()) }
 }
 
+/// Open tasks that wait for a dependency have this rank or a higher one.
+pub(crate) const WAITING_RANK: u32 = 100;
+
 /// Columns of a task: open ones are ranked as TASKS-VIEW-4 picks the next task.
 fn task_index(task: &Task) -> Index {
     let tally = task.tally();
     let open = task.meta.status != TaskStatus::Done;
-    let rank = u32::from(tally.waiting) * 100
+    let rank = u32::from(tally.waiting) * WAITING_RANK
         + u32::from(task.meta.status == TaskStatus::Todo) * 10
         + task.meta.priority as u32;
     let blocked = open && tally.blocker_lines > 0;

@@ -1,5 +1,47 @@
 //! Small string functions: lengths in characters, cutting, whitespace, the nearest name.
 
+use std::fmt;
+
+/// A string that is not of the expected form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadForm {
+    pub expected: &'static str,
+}
+
+impl fmt::Display for BadForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", self.expected)
+    }
+}
+
+/// A value that does not have the form of its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormFault {
+    pub expected: String,
+    /// The value in short, where it helps to see it.
+    pub got: Option<String>,
+}
+
+impl FormFault {
+    /// A string that a message repeats.
+    pub fn repeating(text: &str, bad: BadForm) -> Self {
+        Self { got: Some(format!("{:?}", echo(text))), ..Self::from(bad) }
+    }
+}
+
+impl From<BadForm> for FormFault {
+    fn from(bad: BadForm) -> Self {
+        Self { expected: bad.expected.to_owned(), got: None }
+    }
+}
+
+impl fmt::Display for FormFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", self.expected)?;
+        self.got.iter().try_for_each(|got| write!(f, ", got {got}"))
+    }
+}
+
 /// Number of Unicode scalar values.
 pub fn chars(text: &str) -> usize {
     text.chars().count()

@@ -1,4 +1,4 @@
-//! Execute, read, subscribe.
+//! Execute, read, follow.
 
 use std::{
     sync::{
@@ -14,17 +14,15 @@ use muster_core::{
     session::{SessionAggregate, SessionId},
 };
 use muster_store::{CatalogueQuery, Store, StoreError, Transaction};
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{
-    Clock, Subscription,
+    Clock,
     feed::{Encode, Feeds, Follower},
+    growth::{GrowthListener, StreamScope},
     large::LargeReads,
     load::{self, DocumentSource},
     multi_stream::{MultiStreamJob, MultiStreamTransaction},
-    notifier::Grown,
     share::{EngineCaches, Ruled, StreamWrite},
-    subscribe::Hub,
     transfer::{ImportJob, Load, TransferError},
     writer::{EngineWriter, JobClaim, WriterJob},
 };
@@ -64,9 +62,8 @@ pub(crate) type WorkOutcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rej
 pub struct Engine {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    hub: Arc<Hub>,
     kept: Arc<EngineCaches>,
-    feeds: Feeds,
+    feeds: Arc<Feeds>,
     large: LargeReads,
     writer: EngineWriter,
 }
@@ -75,14 +72,11 @@ impl Engine {
     /// An engine over a store. A long-running process does the housekeeping: it lets the store
     /// clean up in idle moments.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, housekeeping: bool) -> Self {
-        let hub = Arc::new(Hub::new(Arc::clone(&store)));
-        let after_commit = Arc::clone(&hub);
-        let wake = move |calls| after_commit.wake(calls);
-        let writer = EngineWriter::start(Arc::clone(&store), housekeeping, wake);
-        let kept = Arc::default();
-        let feeds = Feeds::default();
+        let writer = EngineWriter::start(Arc::clone(&store), housekeeping);
+        let kept = Arc::<EngineCaches>::default();
+        let feeds = Feeds::of(Arc::clone(&store), Arc::clone(&kept.hub));
         let large = LargeReads::default();
-        Self { store, clock, hub, kept, feeds, large, writer }
+        Self { store, clock, kept, feeds, large, writer }
     }
 
     pub fn store(&self) -> &dyn Store {
@@ -144,7 +138,7 @@ impl Engine {
         self.read_at(stream, view).map(|(value, _)| value)
     }
 
-    /// The same, with the position the view shows: the place to subscribe from.
+    /// The same, with the position the view shows: the place to follow from.
     pub fn read_at<A: Aggregate, T>(
         &self,
         stream: &str,
@@ -224,32 +218,27 @@ impl Engine {
         answer.recv().unwrap_or_else(|_| Err(gone.into()))
     }
 
+    /// Hears of every commit of this process to a stream with this prefix, except imports.
+    pub fn grown(&self, prefix: &'static str) -> GrowthListener {
+        self.kept.hub.listen(StreamScope::Prefix(prefix))
+    }
+
     /// Follows a stream after a sequence number; take it from [`Self::read_at`] to miss nothing.
-    pub fn subscribe(&self, stream: String, after: u64) -> Subscription {
-        Subscription::new(Arc::clone(&self.store), &self.hub, stream, after)
-    }
-
-    /// Receives a notice for every commit of this process to a stream with this prefix.
-    pub fn grown(&self, prefix: &'static str) -> UnboundedReceiver<Grown> {
-        self.kept.notifier.listen(prefix)
-    }
-
-    /// Follows a stream after a sequence number through a shared feed: every event is read and
-    /// encoded once for all followers. All followers of a stream pass the same `encode`. Needs an
-    /// asynchronous runtime.
+    /// Every event is read and encoded once for all followers of the stream, which all pass the
+    /// same `encode`. Needs an asynchronous runtime.
     pub fn follow(
         &self,
         stream: String,
         after: u64,
         encode: Encode,
     ) -> Result<Follower, StoreError> {
-        self.feeds.follow((&self.store, &self.hub), (stream, after), encode)
+        self.feeds.follow((stream, after), encode)
     }
 
     /// Follows every stream with this prefix, from now on. Order holds inside each stream; numbers
     /// count what this feed has seen. Needs an asynchronous runtime.
     pub fn follow_all(&self, prefix: &'static str, encode: Encode) -> Result<Follower, StoreError> {
-        self.feeds.follow_family((&self.store, &self.hub), prefix, encode)
+        self.feeds.follow_all(prefix, encode)
     }
 }
 

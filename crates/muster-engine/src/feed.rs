@@ -1,4 +1,4 @@
-//! One stream for many followers: every event is read and encoded once.
+//! One stream for any number of followers: every event is read and encoded once.
 //!
 //! ```text
 //!   log ──read once──► ring of batches ──shared bytes──► follower, follower, follower ...
@@ -16,7 +16,7 @@ mod ring;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, Once, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -24,14 +24,14 @@ use std::{
 
 use bytes::Bytes;
 use muster_store::{EventRow, Store, StoreError};
-use tokio::sync::watch;
+use tokio::{sync::watch, task::AbortHandle};
 
 pub use self::batch::Batch;
 use self::{
     page::FeedPage,
     ring::{EventRing, RingPosition},
 };
-use crate::subscribe::Hub;
+use crate::growth::{GrowthHub, GrowthListener, StreamScope};
 
 /// Minimum time between two reads of a busy stream, so that events that come close together travel
 /// together.
@@ -47,9 +47,11 @@ const BUSY_EVENTS_PER_SECOND: u128 = 100;
 /// Upper limit of the pause before new events are read.
 const PACE_MAX: Duration = Duration::from_millis(100);
 /// After this many commits the log is read immediately, before the ring overflows.
-const PACE_CALLS_MAX: u64 = 128;
-/// How long a feed without followers may take to notice and stop.
-const ATTENTION: Duration = Duration::from_secs(1);
+const PACE_COMMITS_MAX: u64 = 128;
+/// Pause after a read that failed: no later commit may come to wake the feed.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How often other processes' commits are polled while there are followers.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// Encodes an event for followers.
 pub type Encode = fn(stream: &str, event: &EventRow) -> Encoded;
@@ -60,6 +62,11 @@ pub enum Encoded {
     Frame(Bytes),
     /// The last event: followers learn that the stream has ended.
     End,
+}
+
+impl Encoded {
+    /// For followers that only want to know how far the stream has come.
+    pub const NUMBER_ONLY: Self = Self::Frame(Bytes::new());
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,51 +84,94 @@ pub enum News {
     End,
 }
 
-/// The feeds of one engine, by stream. A feed lives as long as it has followers.
-#[derive(Default)]
-pub(crate) struct Feeds(Mutex<HashMap<String, Weak<Feed>>>);
+/// The feeds of one engine. A feed lives as long as it has followers.
+pub(crate) struct Feeds {
+    store: Arc<dyn Store>,
+    hub: Arc<GrowthHub>,
+    open: Mutex<HashMap<String, Weak<Feed>>>,
+    poller: Once,
+}
 
 impl Feeds {
+    pub(crate) fn of(store: Arc<dyn Store>, hub: Arc<GrowthHub>) -> Arc<Self> {
+        Arc::new(Self { store, hub, open: Mutex::default(), poller: Once::new() })
+    }
+
     /// Follows a stream after a sequence number; needs an asynchronous runtime.
     pub(crate) fn follow(
-        &self,
-        (store, hub): (&Arc<dyn Store>, &Arc<Hub>),
+        self: &Arc<Self>,
         (stream, after): (String, u64),
         encode: Encode,
     ) -> Result<Follower, StoreError> {
-        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        feeds.retain(|_, feed| feed.strong_count() > 0);
-        if let Some(feed) = feeds.get(&stream).and_then(Weak::upgrade) {
-            return Ok(Follower::new(feed, after));
-        }
-        let head = store.snapshot()?.head(&stream)?.seq;
-        let feed = Feed::new(store, Source::Stream(stream.clone()), head, encode);
-        feeds.insert(stream, Arc::downgrade(&feed));
-        tokio::spawn(drive(Arc::downgrade(&feed), hub.listen()));
-        Ok(Follower::new(feed, after))
+        Ok(Follower::new(self.feed(StreamScope::One(stream), encode)?, after))
     }
 
     /// Follows every stream with this prefix, from now on; needs an asynchronous runtime.
-    pub(crate) fn follow_family(
-        &self,
-        (store, hub): (&Arc<dyn Store>, &Arc<Hub>),
+    pub(crate) fn follow_all(
+        self: &Arc<Self>,
         prefix: &'static str,
         encode: Encode,
     ) -> Result<Follower, StoreError> {
-        // No stream has this name.
-        let name = format!("{prefix}*");
-        let mut feeds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        feeds.retain(|_, feed| feed.strong_count() > 0);
-        if let Some(feed) = feeds.get(&name).and_then(Weak::upgrade) {
-            return Ok(Follower::newest(feed));
+        Ok(Follower::newest(self.feed(StreamScope::Prefix(prefix), encode)?))
+    }
+
+    /// The feed of these streams, opened if there is none.
+    fn feed(self: &Arc<Self>, scope: StreamScope, encode: Encode) -> Result<Arc<Feed>, StoreError> {
+        let name = match &scope {
+            StreamScope::One(stream) => stream.clone(),
+            // No stream has this name.
+            StreamScope::Prefix(prefix) => format!("{prefix}*"),
+        };
+        let mut open = self.open();
+        open.retain(|_, feed| feed.strong_count() > 0);
+        if let Some(feed) = open.get(&name).and_then(Weak::upgrade) {
+            return Ok(feed);
         }
-        let streams = store.snapshot()?.streams(prefix)?;
-        let read = streams.into_iter().map(|stream| (stream.name, stream.seq)).collect();
-        let source = Source::Family { prefix, read: Mutex::new(read) };
-        let feed = Feed::new(store, source, 0, encode);
-        feeds.insert(name, Arc::downgrade(&feed));
-        tokio::spawn(drive(Arc::downgrade(&feed), hub.listen()));
-        Ok(Follower::newest(feed))
+        let growth = self.hub.listen(scope.clone());
+        let feed = Arc::new(Feed::open(&self.store, scope, encode)?);
+        open.insert(name, Arc::downgrade(&feed));
+        let task = tokio::spawn(drive(Arc::downgrade(&feed), growth));
+        *feed.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.abort_handle());
+        self.poller.call_once(|| self.watch_other_processes());
+        Ok(feed)
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<String, Weak<Feed>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Polls for commits of other processes while there are followers, until the engine is dropped.
+    fn watch_other_processes(self: &Arc<Self>) {
+        let feeds = Arc::downgrade(self);
+        let run = move || {
+            let mut seen = 0;
+            while let Some(feeds) = feeds.upgrade() {
+                feeds.poll(&mut seen);
+                drop(feeds);
+                std::thread::sleep(POLL_INTERVAL);
+            }
+        };
+        let thread = std::thread::Builder::new().name("muster-poller".to_owned()).spawn(run);
+        if let Err(error) = thread {
+            tracing::error!(
+                %error,
+                "could not start the poller; commits of other processes will be seen late"
+            );
+        }
+    }
+
+    fn poll(&self, seen: &mut u64) {
+        if self.open().values().all(|feed| feed.strong_count() == 0) {
+            return;
+        }
+        match self.store.position() {
+            Ok(position) if position != *seen => {
+                *seen = position;
+                self.hub.wake_all();
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "could not poll for new events"),
+        }
     }
 }
 
@@ -153,17 +203,44 @@ struct Feed {
     ring: Mutex<EventRing>,
     news: watch::Sender<()>,
     followers: AtomicUsize,
+    task: Mutex<Option<AbortHandle>>,
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if let Some(task) = &*self.task.lock().unwrap_or_else(PoisonError::into_inner) {
+            task.abort();
+        }
+    }
 }
 
 impl Feed {
-    fn new(store: &Arc<dyn Store>, source: Source, head: u64, encode: Encode) -> Arc<Self> {
-        Arc::new(Self {
+    /// A feed of what comes from now on.
+    fn open(
+        store: &Arc<dyn Store>,
+        scope: StreamScope,
+        encode: Encode,
+    ) -> Result<Self, StoreError> {
+        let mut snapshot = store.snapshot()?;
+        let (source, head) = match scope {
+            StreamScope::One(stream) => {
+                let head = snapshot.head(&stream)?.seq;
+                (Source::Stream(stream), head)
+            }
+            StreamScope::Prefix(prefix) => {
+                let streams = snapshot.streams(prefix)?;
+                let read = streams.into_iter().map(|stream| (stream.name, stream.seq)).collect();
+                (Source::Family { prefix, read: Mutex::new(read) }, 0)
+            }
+        };
+        Ok(Self {
             store: Arc::clone(store),
             source,
             encode,
             ring: Mutex::new(EventRing::starting_after(head)),
             news: watch::Sender::new(()),
             followers: AtomicUsize::new(0),
+            task: Mutex::default(),
         })
     }
 
@@ -212,12 +289,13 @@ impl Feed {
     }
 }
 
-/// The task of a feed.
-async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
+/// The task of a feed; dropping the feed aborts it.
+async fn drive(feed: Weak<Feed>, mut growth: GrowthListener) {
     let mut looked = Instant::now();
     loop {
         let Some(followed) = feed.upgrade() else { return };
-        let seen = *hints.borrow_and_update();
+        // Taken before the log is read, so that a commit in between wakes this task again.
+        growth.take();
         let before = followed.ring().last();
         match followed.advance().await {
             Ok(true) => {}
@@ -226,25 +304,18 @@ async fn drive(feed: Weak<Feed>, mut hints: watch::Receiver<u64>) {
                 tracing::warn!(
                     %error,
                     stream = followed.source.name(),
-                    "could not read new events for a feed"
+                    "could not read new events for a feed; trying again soon"
                 );
+                drop(followed);
+                tokio::time::sleep(RETRY_PAUSE).await;
+                continue;
             }
         }
         let found = followed.ring().last().saturating_sub(before);
         let pace = followed.pace(found, std::mem::replace(&mut looked, Instant::now()).elapsed());
         drop(followed);
-        let many = hints.wait_for(|now| now.wrapping_sub(seen) >= PACE_CALLS_MAX);
-        if let Ok(Err(_gone)) = tokio::time::timeout(pace, many).await {
-            return;
-        }
-        if *hints.borrow() != seen {
-            continue;
-        }
-        // Waits in slices, so that it ends soon after its last follower.
-        while let Err(_elapsed) = tokio::time::timeout(ATTENTION, hints.changed()).await {
-            if feed.strong_count() == 0 {
-                return;
-            }
+        if tokio::time::timeout(pace, growth.wait(PACE_COMMITS_MAX)).await.is_err() {
+            growth.wait(1).await;
         }
     }
 }

@@ -7,8 +7,8 @@ use muster_store::{Append, DocumentChange, StoreError, Transaction};
 
 use crate::{
     cache::Cache,
+    growth::GrowthHub,
     load::{self, DocumentSource},
-    notifier::StreamNotifier,
     trees::{self, Trees},
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct EngineCaches {
     pub(crate) cache: Cache,
     pub(crate) trees: Trees,
-    pub(crate) notifier: StreamNotifier,
+    pub(crate) hub: Arc<GrowthHub>,
 }
 
 /// The result of a draft, or the rejection of a rule.
@@ -90,13 +90,13 @@ impl<A: Aggregate> StreamWrite<A> {
 
     /// Caches the changed documents; must only be called after the commit.
     pub(crate) fn keep(&self) {
-        let EngineCaches { cache, trees, notifier } = &*self.kept;
+        let EngineCaches { cache, trees, hub } = &*self.kept;
         load::keep_changes(&self.stream, &self.documents, &self.changes, cache);
         if let (Some(first), Some(last)) = (self.events.first(), self.events.last()) {
             let changed = self.documents.changes().filter_map(|(_, document)| document);
             let moments = (first.seq - 1, last.seq);
             trees.note(&self.stream, moments, changed.map(trees::anything::<A>));
-            notifier.notify(&self.stream, first.seq);
+            hub.notify(&self.stream, first.seq);
         }
     }
 }

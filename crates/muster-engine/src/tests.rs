@@ -13,7 +13,7 @@ use std::{
 use muster_core::{
     Aggregate, Documents, Draft, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskCommand, TaskEvent, TaskRejection,
+        TaskAggregate, TaskCommand, TaskRejection,
         command::{CreatePlan, FieldsEdit},
         event::{EditKind, MetaPatch, OwnPatch},
         id::PlanId,
@@ -24,9 +24,7 @@ use muster_store::{
     Append, DocumentChange, DocumentRow, EventRow, MemoryStore, SqliteOptions, SqliteStore, Store,
 };
 
-use crate::{
-    Engine, ExecuteError, LAG_EVENTS_MAX, StreamUpdate, SystemClock, doctor::DoctorReport,
-};
+use crate::{Batch, Engine, ExecuteError, News, SystemClock, doctor::DoctorReport};
 
 const STREAM: &str = "workspace/test";
 
@@ -220,10 +218,12 @@ fn doctor_checks_the_columns_that_lists_use() {
     }
 }
 
-fn seqs(update: &StreamUpdate) -> Vec<u64> {
-    match update {
-        StreamUpdate::Events(events) => events.iter().map(|event| event.seq).collect(),
-        StreamUpdate::Resync { seq } => panic!("told to start over at {seq}"),
+fn seqs(news: &News) -> Vec<u64> {
+    match news {
+        News::Events(batches) => {
+            batches.iter().flat_map(Batch::frames).map(|(seq, _)| seq).collect()
+        }
+        other @ (News::Gap { .. } | News::End) => panic!("{other:?}"),
     }
 }
 
@@ -249,16 +249,16 @@ fn a_process_that_keeps_house_writes_on_one_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscriber_sees_snapshot_then_tail_without_gap() {
+async fn a_follower_sees_snapshot_then_tail_without_gap() {
     let engine = over(MemoryStore::new());
     create(&engine, "before").unwrap();
     let read = |docs: &Documents<TaskAggregate>| Ok(lookup::workspace(docs)?.plans.total());
     let (count, head) = engine.read_at::<TaskAggregate, u64>(STREAM, read).unwrap();
     assert_eq!((count, head.seq), (1, 1));
     create(&engine, "between").unwrap();
-    let mut subscription = engine.subscribe(STREAM.to_owned(), head.seq);
-    assert_eq!(seqs(&subscription.next().await.unwrap()), [2]);
-    let waiting = tokio::spawn(async move { subscription.next().await });
+    let mut follower = feed::follow(&engine, head.seq);
+    assert_eq!(seqs(&follower.next().await.unwrap()), [2]);
+    let waiting = tokio::spawn(async move { follower.next().await });
     create(&engine, "after").unwrap();
     assert_eq!(seqs(&waiting.await.unwrap().unwrap()), [3]);
 }
@@ -269,42 +269,21 @@ async fn commits_of_another_engine_on_the_same_file_are_seen_soon() {
     let here = sqlite(dir.path());
     let there = sqlite(dir.path());
     create(&there, "first").unwrap();
-    let mut subscription = here.subscribe(STREAM.to_owned(), 0);
-    assert_eq!(seqs(&subscription.next().await.unwrap()), [1]);
+    let mut follower = feed::follow(&here, 0);
+    assert_eq!(seqs(&follower.next().await.unwrap()), [1]);
     let mut slowest = Duration::ZERO;
     for round in 0..10 {
         let waiting = tokio::spawn(async move {
-            let update = subscription.next().await;
-            (subscription, update, Instant::now())
+            let news = follower.next().await;
+            (follower, news, Instant::now())
         });
         create(&there, &format!("round {round}")).unwrap();
         let committed = Instant::now();
-        let (returned, update, seen) = waiting.await.unwrap();
-        subscription = returned;
-        assert_eq!(seqs(&update.unwrap()), [round + 2]);
+        let (returned, news, seen) = waiting.await.unwrap();
+        follower = returned;
+        assert_eq!(seqs(&news.unwrap()), [round + 2]);
         slowest = slowest.max(seen.saturating_duration_since(committed));
     }
     // 100 ms on a quiet machine; the bound here leaves room for a busy one.
     assert!(slowest < Duration::from_secs(2), "{slowest:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_subscriber_far_behind_is_told_to_start_over() {
-    let engine = over(MemoryStore::new());
-    let many = new_plan("one of many");
-    engine
-        .execute::<TaskAggregate, ()>(STREAM.to_owned(), move |draft| {
-            for _ in 0..=LAG_EVENTS_MAX {
-                draft.apply(&many)?;
-            }
-            Ok(())
-        })
-        .unwrap();
-    let mut subscription = engine.subscribe(STREAM.to_owned(), 0);
-    let update = subscription.next().await.unwrap();
-    assert_eq!(update, StreamUpdate::Resync { seq: LAG_EVENTS_MAX + 1 });
-    create(&engine, "next").unwrap();
-    let StreamUpdate::Events(events) = subscription.next().await.unwrap() else { panic!() };
-    let event: TaskEvent = serde_json::from_str(&events[0].body).unwrap();
-    assert!(matches!(event, TaskEvent::PlanCreated(created) if created.title == "next"));
 }

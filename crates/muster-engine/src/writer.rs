@@ -51,21 +51,10 @@ pub(crate) struct EngineWriter {
 }
 
 impl EngineWriter {
-    /// Starts the thread; `wake` is called after every commit with the number of its calls.
-    pub(crate) fn start(
-        store: Arc<dyn Store>,
-        housekeeping: bool,
-        wake: impl Fn(usize) + Send + Sync + 'static,
-    ) -> Self {
+    pub(crate) fn start(store: Arc<dyn Store>, housekeeping: bool) -> Self {
         let queue = Mutex::default();
         let wake_thread = Condvar::new();
-        let shared = Arc::new(WriterShared {
-            store,
-            housekeeping,
-            wake: Box::new(wake),
-            queue,
-            wake_thread,
-        });
+        let shared = Arc::new(WriterShared { store, housekeeping, queue, wake_thread });
         let thread_shared = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("muster-writer".to_owned())
@@ -118,7 +107,6 @@ impl Drop for EngineWriter {
 struct WriterShared {
     store: Arc<dyn Store>,
     housekeeping: bool,
-    wake: Box<dyn Fn(usize) + Send + Sync>,
     queue: Mutex<JobQueue>,
     /// Wakes the thread when work is left for it and on shutdown.
     wake_thread: Condvar,
@@ -231,15 +219,12 @@ impl WriterGuard<'_> {
     fn write_group(&self) {
         let mut done: Vec<Box<dyn WriterJob>> = Vec::new();
         let committed = self.run_group(&mut done);
-        match &committed {
-            Ok(()) => (self.0.wake)(done.len()),
-            Err(error) => {
-                tracing::error!(
-                    %error,
-                    calls = done.len(),
-                    "group commit failed; none of its writes were stored"
-                );
-            }
+        if let Err(error) = &committed {
+            tracing::error!(
+                %error,
+                calls = done.len(),
+                "group commit failed; none of its writes were stored"
+            );
         }
         for job in done {
             job.conclude(committed.clone());

@@ -1,5 +1,5 @@
-//! What the page says about this server: version, store, workspaces, operations, and how agents
-//! are connected. Only for those who are signed in, because it names folders.
+//! The page's information about this server: version, store, workspaces, operations, and how to
+//! connect agents. Only for signed-in callers, because it names folders.
 
 use std::sync::Arc;
 
@@ -31,9 +31,9 @@ pub(crate) struct About {
     token_needed: bool,
     /// The token's file.
     token_file: String,
-    /// The toolset that agents are shown.
+    /// The toolset listed to agents.
     toolset: String,
-    /// Everything that can be called.
+    /// Every operation.
     operations: Vec<OperationEntry>,
     /// The store, if it can be read.
     store: Option<StoreStatus>,
@@ -41,11 +41,11 @@ pub(crate) struct About {
     store_fault: Option<String>,
     /// How to connect agents.
     recipes: Vec<Recipe>,
-    /// What the page shows of C-Trees.
+    /// Which parts of C-Trees the page shows.
     ctrees: CtreeDisplay,
 }
 
-/// What a user interface shows of C-Trees; nothing unless the settings of this server say so.
+/// Which parts of C-Trees a user interface shows; none unless this server's settings enable them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CtreeDisplay {
@@ -60,7 +60,7 @@ pub struct CtreeDisplay {
 pub(crate) struct OperationEntry {
     /// Its name.
     name: String,
-    /// In a few words.
+    /// A short title.
     title: String,
     /// What it does to the store: `read`, `write`, `set` or `destroy`.
     effect: &'static str,

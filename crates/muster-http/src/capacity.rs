@@ -1,10 +1,10 @@
-//! How many clients fit: as many as the process may have descriptors for, and not more than the
+//! How many clients the server accepts: as many as it has file descriptors for, up to the
 //! limits of this surface.
 
 use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_RESERVED, SOCKETS_MAX};
 
-/// Places for clients. A connection leaves its place when it becomes a WebSocket, which has one of
-/// its own, so the two share the descriptors.
+/// Places for clients. A connection gives up its place when it becomes a WebSocket, which has its
+/// own limit, so the two share the descriptors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Capacity {
     /// HTTP connections at once.
@@ -14,7 +14,7 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    /// What fits into so many descriptors; without a number, what the limits allow.
+    /// The capacity for this many descriptors; without a number, the limits.
     pub(crate) fn within(descriptors: Option<u64>) -> Self {
         let Some(descriptors) = descriptors else {
             return Self { connections: CONNECTIONS_MAX, sockets: SOCKETS_MAX };

@@ -1,4 +1,4 @@
-//! How to connect an agent to this installation: commands that can be pasted as they are.
+//! How to connect an agent to this installation: commands ready to be pasted.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::token::TOKEN_FILE;
 
-/// Where this installation is, as an agent has to name it.
+/// How an agent's configuration refers to this installation.
 #[derive(Debug, Clone)]
 pub struct InstallationPaths {
     /// The program to start, by its full path or by name when it is on the search path.
@@ -31,9 +31,9 @@ pub struct Recipe {
     pub file: (&'static str, String),
 }
 
-/// Workspace in the examples; everybody replaces it with a name of their own.
+/// Workspace in the examples, to be replaced.
 const EXAMPLE_WORKSPACE: &str = "my-project";
-/// Variable that holds the token for agents that do not take it in their configuration.
+/// Variable with the token for agents that do not accept it in their configuration.
 const TOKEN_VARIABLE: &str = "MUSTER_TOKEN";
 
 impl InstallationPaths {
@@ -83,7 +83,7 @@ impl InstallationPaths {
         self.storage_dir.join(TOKEN_FILE).display().to_string()
     }
 
-    /// The words that start the stdio server.
+    /// The command line of the stdio server.
     fn stdio_command(&self) -> Vec<String> {
         let mut words = vec![self.program.display().to_string(), "mcp".to_owned()];
         if self.names_storage_dir {
@@ -114,12 +114,12 @@ impl InstallationPaths {
     }
 }
 
-/// A string literal that JSON and TOML both understand.
+/// A string literal that is valid in both JSON and TOML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A word that a POSIX shell takes as it is.
+/// Quotes a word for a POSIX shell.
 fn shell_word(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {

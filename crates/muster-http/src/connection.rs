@@ -1,7 +1,7 @@
-//! One client's TCP connection, with a bound on how long it may refuse to take what is sent to it.
+//! One client's TCP connection, with a limit on how long it may not read what is sent to it.
 //!
-//! Without the bound a client that never reads holds its place, its descriptor and its response
-//! for ever, and enough of them make the server unreachable.
+//! Without the limit a client that never reads would hold its place, its descriptor and its
+//! response forever, and enough of them would make the server unreachable.
 
 use std::{
     io::{self, IoSlice},
@@ -16,22 +16,22 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// A connection whose writes fail once the client has taken nothing for a while.
+/// A connection whose writes fail once the client has read nothing for a while.
 pub(crate) struct ClientStream {
     stream: TcpStream,
     stall_max: Duration,
-    /// Runs while a write waits; allocated with the first one that does.
+    /// Runs while a write waits; allocated when the first one does.
     stall: Option<Pin<Box<Sleep>>>,
     waiting: bool,
 }
 
 impl ClientStream {
-    /// Bounds the time that a write may wait for the client.
+    /// Limits the time that a write may wait for the client.
     pub(crate) fn new(stream: TcpStream, stall_max: Duration) -> Self {
         Self { stream, stall_max, stall: None, waiting: false }
     }
 
-    /// The bare connection, for code with bounds of its own.
+    /// The bare connection, for code with its own limits.
     pub(crate) fn into_inner(self) -> TcpStream {
         self.stream
     }
@@ -53,7 +53,7 @@ impl ClientStream {
         }
         ready!(stall.as_mut().poll(context));
         let seconds = self.stall_max.as_secs();
-        let cause = format!("the client took nothing for {seconds} seconds");
+        let cause = format!("the client read nothing for {seconds} seconds");
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, cause)))
     }
 }

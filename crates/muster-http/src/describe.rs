@@ -1,4 +1,4 @@
-//! What a handler's signature says about its route: parameters, body and answer.
+//! Derives the description of a route from its handler's signature: parameters, body and response.
 
 mod plain;
 
@@ -10,34 +10,36 @@ use axum::{
     extract::{Path, State},
     http::{HeaderMap, Response},
 };
+use muster_core::schema::{ByName, NamedSchemas, Schema};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
-use serde_json::{Map, Value, json};
 
 use plain::{Absence, part_references, plain};
 
 use crate::{
+    openapi::parts::{Content, ParameterDoc, json_content},
     reply::{NoContent, Reply, Streamed},
     request::{Asked, Ids, Params, QueryParameters},
     server_state::ServerState,
 };
 
-/// What is known of a route besides its row.
+/// The parts of a route's description that are not in its row.
 pub(crate) struct Described<'a> {
     pub(crate) schemas: &'a mut Schemas,
-    pub(crate) query: Vec<Value>,
-    pub(crate) body: Option<Value>,
+    /// Parameters of the query and of headers.
+    pub(crate) parameters: Vec<ParameterDoc>,
+    pub(crate) body: Option<Schema>,
     /// Status and content.
-    pub(crate) answer: Option<(u16, Value)>,
+    pub(crate) answer: Option<(u16, Content)>,
 }
 
-/// Something in a handler's signature.
+/// A part of a handler's signature.
 pub(crate) trait Describe {
     fn describe(_route: &mut Described<'_>) {}
 }
 
 /// A body as the document shows it.
 pub(crate) trait DescribedBody {
-    fn schema(schemas: &mut Schemas) -> Value;
+    fn schema(schemas: &mut Schemas) -> Schema;
 }
 
 /// A handler that describes itself. `D` is its signature.
@@ -84,14 +86,7 @@ impl<T: Describe, E> Describe for Result<T, E> {
 
 impl<Q: QueryParameters> Describe for Params<Q> {
     fn describe(route: &mut Described<'_>) {
-        for parameter in Q::described() {
-            let mut shown =
-                json!({"name": parameter.name, "in": "query", "schema": parameter.schema});
-            if !parameter.description.is_empty() {
-                shown["description"] = json!(parameter.description);
-            }
-            route.query.push(shown);
-        }
+        route.parameters.extend(Q::described());
     }
 }
 
@@ -104,7 +99,7 @@ impl<B: DescribedBody> Describe for Asked<B> {
 impl<T: JsonSchema, const STATUS: u16> Describe for Reply<T, STATUS> {
     fn describe(route: &mut Described<'_>) {
         let schema = route.schemas.answered::<T>();
-        route.answer = Some((STATUS, json!({"application/json": {"schema": schema}})));
+        route.answer = Some((STATUS, json_content(schema)));
     }
 }
 
@@ -116,7 +111,7 @@ impl<T: JsonSchema, const STATUS: u16> Describe for Streamed<T, STATUS> {
 
 impl Describe for NoContent {
     fn describe(route: &mut Described<'_>) {
-        route.answer = Some((204, Value::Null));
+        route.answer = Some((204, Content::default()));
     }
 }
 
@@ -141,32 +136,41 @@ impl Schemas {
     }
 
     /// The schema of what is written from a `T`.
-    pub(crate) fn answered<T: JsonSchema>(&mut self) -> Value {
-        plain(self.answers.subschema_for::<T>().to_value(), Absence::IsNeverNull)
+    pub(crate) fn answered<T: JsonSchema>(&mut self) -> Schema {
+        plain(self.answers.subschema_for::<T>().into(), Absence::IsNeverNull)
     }
 
     /// The schema of what is read into a `T`.
-    pub(crate) fn asked<T: JsonSchema>(&mut self) -> Value {
-        plain(self.requests.subschema_for::<T>().to_value(), Absence::MayBeNull)
+    pub(crate) fn asked<T: JsonSchema>(&mut self) -> Schema {
+        plain(self.requests.subschema_for::<T>().into(), Absence::MayBeNull)
     }
 
     /// Everything that answers and bodies refer to.
-    pub(crate) fn components(mut self) -> Map<String, Value> {
-        let mut components = self.answers.take_definitions(true);
-        components.extend(self.requests.take_definitions(true));
+    pub(crate) fn components(self) -> NamedSchemas {
+        let [answers, requests] = self.definitions();
+        let mut components = answers;
+        components.extend(requests.0);
         components.values_mut().for_each(part_references);
         components
     }
 
     /// The same without what only Rust knows.
-    pub(crate) fn plain_components(mut self) -> Map<String, Value> {
-        let plain_all = |definitions: Map<String, Value>, absence| {
-            definitions.into_iter().map(move |(name, schema)| (name, plain(schema, absence)))
+    pub(crate) fn plain_components(self) -> NamedSchemas {
+        let plain_all = |definitions: NamedSchemas, absence| {
+            definitions.0.into_iter().map(move |(name, schema)| (name, plain(schema, absence)))
         };
-        let answers = self.answers.take_definitions(true);
-        let requests = self.requests.take_definitions(true);
-        plain_all(answers, Absence::IsNeverNull)
-            .chain(plain_all(requests, Absence::MayBeNull))
-            .collect()
+        let [answers, requests] = self.definitions();
+        let mut components = NamedSchemas::default();
+        components.extend(plain_all(answers, Absence::IsNeverNull));
+        components.extend(plain_all(requests, Absence::MayBeNull));
+        components
+    }
+
+    /// What answers refer to, and what bodies refer to.
+    fn definitions(mut self) -> [NamedSchemas; 2] {
+        [&mut self.answers, &mut self.requests].map(|generator| {
+            let definitions = generator.take_definitions(true).into_iter();
+            ByName(definitions.map(|(name, schema)| (name, schema.into())).collect())
+        })
     }
 }

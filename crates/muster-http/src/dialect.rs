@@ -1,4 +1,4 @@
-//! Which language a path speaks: how its errors look and how much a request may carry.
+//! The dialect of a path: the format of its errors and the limits of its requests.
 
 use axum::http::StatusCode;
 use muster_api::{CALL_BYTES_MAX, runs::RunCode};
@@ -12,10 +12,10 @@ use crate::{
     refusal::RefusalKind,
 };
 
-/// The languages of this server.
+/// The dialects of this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorDialect {
-    /// Operations, MCP and pages: errors have the eight keys of an operation's answer.
+    /// Operations, MCP and pages: errors have the eight keys of an operation's response.
     Operations,
     /// The session bridge: errors are `{error, detail, path}` (HB-2).
     Bridge,
@@ -23,7 +23,7 @@ pub(crate) enum ErrorDialect {
     Runs,
 }
 
-/// First words of the paths that are the bridge's.
+/// First segments of the bridge's paths.
 const BRIDGE: [&str; 6] = ["/v1", "/health", "/sessions", "/status", "/models", "/provider-auth"];
 
 /// Paths below `/api` that are not about runs.
@@ -31,7 +31,7 @@ const OPERATIONS: [&str; 5] =
     ["/api/about", "/api/ops", "/api/session", "/api/page-sessions", "/api/page-links"];
 
 impl ErrorDialect {
-    /// The language of a path, whether or not something lives there.
+    /// The dialect of a path, whether or not it has a route.
     pub(crate) fn of(path: &str) -> Self {
         let starts = |word: &str| starts(path, word);
         if BRIDGE.iter().any(|word| starts(word)) {
@@ -57,7 +57,7 @@ fn starts(path: &str, word: &str) -> bool {
     path.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a path speaks JSON-RPC.
+/// Whether a path uses JSON-RPC.
 pub(crate) fn is_mcp(path: &str) -> bool {
     starts(path, "/mcp")
 }
@@ -72,7 +72,7 @@ pub(crate) fn body_bytes_max(path: &str) -> usize {
     }
 }
 
-/// Status and code that the bridge has for an error of the surface itself.
+/// Status and code of the bridge for an error of the surface itself.
 pub(crate) fn bridge_form(kind: RefusalKind) -> (StatusCode, &'static str) {
     match kind {
         RefusalKind::ForeignHost | RefusalKind::ForeignOrigin => {
@@ -92,7 +92,7 @@ pub(crate) fn bridge_form(kind: RefusalKind) -> (StatusCode, &'static str) {
     }
 }
 
-/// The code that runs have for an error of the surface itself.
+/// The code of runs for an error of the surface itself.
 pub(crate) fn run_form(kind: RefusalKind) -> RunCode {
     match kind {
         RefusalKind::ForeignHost => RunCode::ForbiddenHost,

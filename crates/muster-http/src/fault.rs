@@ -1,6 +1,6 @@
-//! Why a request was not carried out, in one type for every handler.
+//! Why a request failed, in one type for every handler.
 //!
-//! A handler does not know how its path writes errors. Its fault travels inside the response to
+//! A handler does not know the error format of its path. Its fault travels inside the response to
 //! the layer around the router, which writes it in the dialect of the path (`dialect.rs`).
 
 use axum::{
@@ -19,11 +19,11 @@ use crate::{
 
 #[derive(Debug, Clone)]
 pub(crate) enum Fault {
-    /// The surface itself refuses, or broke.
+    /// The surface itself refused the request, or failed.
     Http(HttpRefusal),
-    /// A rule of sessions says no.
+    /// A rule of sessions rejected it.
     Session(SessionHttpFault),
-    /// A rule of runs says no.
+    /// A rule of runs rejected it.
     Run(RunFault),
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn run_status(fault: &RunFault) -> StatusCode {
 }
 
 impl IntoResponse for Fault {
-    /// Only carries the fault; [`rendered`] makes the response of it.
+    /// Only carries the fault; [`rendered`] turns it into a response.
     fn into_response(self) -> Response<Body> {
         let mut response = Response::new(Body::empty());
         response.extensions_mut().insert(self);
@@ -68,14 +68,14 @@ impl IntoResponse for HttpRefusal {
     }
 }
 
-/// The response with its fault, if it carries one, written for `path`.
+/// The response; a fault that it carries is written in the dialect of `path`.
 pub(crate) fn rendered(response: Response<Body>, path: &str) -> Response<Body> {
     let (mut head, body) = response.into_parts();
     let Some(fault) = head.extensions.remove::<Fault>() else {
         return Response::from_parts(head, body);
     };
     let mut response = fault.render(path);
-    // The router says which methods a path has.
+    // The router knows which methods a path has.
     let allowed = head.headers.remove(header::ALLOW);
     response.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
     response

@@ -1,8 +1,8 @@
-//! The one layer around the whole router: pages, operations, MCP, and whatever upgrades a
-//! connection.
+//! The one layer around the whole router: pages, operations, MCP, and connection
+//! upgrades.
 //!
-//! Order (MCP-SEC-1, MCP-SEC-2): the name the request is addressed to, where it comes from, who
-//! sends it, what it carries. Nothing behind this layer sees a request that failed one of these.
+//! Order (MCP-SEC-1, MCP-SEC-2): the host that the request names, its origin, its
+//! sender, its body. Nothing inside this layer sees a request that failed one of these checks.
 
 mod body;
 mod hosts;
@@ -11,7 +11,7 @@ mod origin;
 
 use std::{
     sync::Arc,
-    time::{Instant, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use axum::{
@@ -46,17 +46,19 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 
 /// What the layer checks requests against.
 pub(crate) struct RequestGuard {
-    /// Names this server answers to.
+    /// Host names of this server.
     pub(crate) hosts: Hosts,
-    /// What callers are known by; `None` when everybody on this machine may use the server.
+    /// Credentials of callers; `None` when everyone on this machine may use the server.
     pub(crate) keys: Option<Keys>,
-    /// What only a person may ask for.
+    /// Routes that only a person may use.
     pub(crate) of_person: PersonRoutes,
-    /// Finds the node that a token belongs to.
+    /// Finds the node of a token.
     pub(crate) nodes: NodeLookup,
+    /// How long a body may take to arrive.
+    pub(crate) body_timeout: Duration,
 }
 
-/// Finds the node that a token belongs to, if a node that works now has it.
+/// Finds the node of a token, if that node is active.
 pub(crate) type NodeLookup = Box<dyn Fn(&str) -> Option<Bearer> + Send + Sync>;
 
 /// Who sent a request.
@@ -68,15 +70,15 @@ pub(crate) enum Requester {
     Browser(CallerRole, PageSessionId),
     /// The agent of a node; its token opens the routes of agents alone (RUNS-SEC-3).
     Node(Bearer),
-    /// Anybody, on a server without authentication.
+    /// Anyone, on a server without authentication.
     Anybody,
-    /// Somebody without a valid secret.
+    /// A caller without a valid secret.
     Stranger,
 }
 
 impl Requester {
-    /// What the caller is trusted with; a node has rights of its own kind, a stranger none. Where
-    /// no authentication is wanted everybody is a person.
+    /// The role of the caller; a node has rights of its own kind, a stranger none. Without
+    /// authentication everyone is a person.
     pub(crate) fn role(self) -> Option<CallerRole> {
         match self {
             Self::Program(role) | Self::Browser(role, _) => Some(role),
@@ -85,7 +87,7 @@ impl Requester {
         }
     }
 
-    /// Largest body that is read for this caller, in bytes. Nobody but callers who are known may
+    /// Largest body that is read for this caller, in bytes. Only known callers may
     /// take up memory; a stranger gets just enough to sign in.
     fn body_bytes_max(self, path: &str) -> usize {
         match self {
@@ -167,7 +169,7 @@ pub(crate) async fn guard(
     }
     let status = response.status().as_u16();
     let took = started.elapsed();
-    tracing::debug!(%method, path, status, took_us = took.as_micros(), "request answered");
+    tracing::debug!(%method, path, status, took_us = took.as_micros(), "request served");
     response
 }
 
@@ -186,7 +188,11 @@ async fn admit_whole(gate: &RequestGuard, request: Request) -> Result<Request, H
     });
     let read = match verdict {
         Ok((access, bytes_max)) => {
-            let limits = body::BodyLimits { bytes: bytes_max, depth: dialect.json_depth_max() };
+            let limits = body::BodyLimits {
+                bytes: bytes_max,
+                depth: dialect.json_depth_max(),
+                timeout: gate.body_timeout,
+            };
             let read = body::read(&mut body, limits, scanner.as_mut()).await;
             read.map(|bytes| (access, bytes))
         }
@@ -195,7 +201,7 @@ async fn admit_whole(gate: &RequestGuard, request: Request) -> Result<Request, H
     match read {
         Ok((access, bytes)) => {
             head.extensions.insert(access);
-            // Nothing behind the layer needs the secrets, so nothing behind it can log them.
+            // Nothing inside the layer needs the secrets, so nothing there can log them.
             head.headers.remove(header::AUTHORIZATION);
             head.headers.remove(header::COOKIE);
             Ok(Request::from_parts(head, Body::from(bytes)))
@@ -210,7 +216,7 @@ async fn admit_whole(gate: &RequestGuard, request: Request) -> Result<Request, H
     }
 }
 
-/// What a browser needs before it is signed in, and what a monitor asks.
+/// What a browser needs before it is signed in, and what monitors request.
 fn is_public(head: &Parts) -> bool {
     if is_upgrade(&head.headers) {
         return false;
@@ -223,12 +229,12 @@ fn is_public(head: &Parts) -> bool {
     }
 }
 
-/// Routes that know their callers by the tokens of nodes, and by nothing else.
+/// Routes that accept only the tokens of nodes.
 fn is_of_agents(head: &Parts) -> bool {
     head.uri.path().starts_with("/api/agent/")
 }
 
-/// Whether the request asks to turn the connection into something else, such as a WebSocket.
+/// Whether the request asks to upgrade the connection, for example to a WebSocket.
 fn is_upgrade(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE) || headers.contains_key(header::SEC_WEBSOCKET_KEY)
 }
@@ -239,7 +245,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
 }
 
-/// A secret in a query.
+/// A secret in the query.
 fn in_query<'a>(head: &'a Parts, wanted: &str) -> Option<&'a str> {
     let mut pairs = head.uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
@@ -248,16 +254,16 @@ fn in_query<'a>(head: &'a Parts, wanted: &str) -> Option<&'a str> {
 fn unauthorized() -> HttpRefusal {
     HttpRefusal::new(
         RefusalKind::Unauthorized,
-        "no valid token came with the request",
+        "the request has no valid token",
         "send Authorization: Bearer with the content of the file `token` in the storage directory",
     )
 }
 
-/// What an agent's token is answered where only a person may act.
+/// The response to an agent's token where only a person may act.
 pub(crate) fn person_required() -> HttpRefusal {
     HttpRefusal::new(
         RefusalKind::PersonRequired,
-        "only a person may do this, and the token is the agents'",
+        "only a person may do this, and the request has the agents' token",
         "use the page, or the command line (such as `muster run approve`); a program of the person \
          sends the person's key: `muster passphrase --help` says where it is",
     )
@@ -266,7 +272,7 @@ pub(crate) fn person_required() -> HttpRefusal {
 fn not_a_node() -> HttpRefusal {
     HttpRefusal::new(
         RefusalKind::Unauthorized,
-        "no agent that works now has this token",
+        "no active agent has this token",
         "send the token that the agent's process was started with",
     )
 }

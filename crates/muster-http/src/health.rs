@@ -1,4 +1,4 @@
-//! Whether the server works, as `GET /health` and `GET /status` say. Open to monitors, so it names
+//! The health of the server, for `GET /health` and `GET /status`. Open to monitors, so it names
 //! no paths and no workspaces.
 
 use std::sync::Arc;
@@ -43,7 +43,7 @@ struct StoreHealth {
     schema_version: u32,
 }
 
-/// 200 when the store can be used and 503 when it cannot, and what there is to say about it.
+/// 200 when the store can be used and 503 when it cannot, with the details.
 pub(crate) async fn examine(site: &ServerState) -> (StatusCode, Health) {
     let app = Arc::clone(&site.app);
     let store = match site.run_blocking(move || probe(&app)).await {
@@ -52,7 +52,7 @@ pub(crate) async fn examine(site: &ServerState) -> (StatusCode, Health) {
             tracing::error!(%error, "the store cannot be used");
             None
         }
-        // Already logged where it broke.
+        // Already logged where it failed.
         Err(_) => None,
     };
     let (code, status) = match store {
@@ -76,11 +76,11 @@ pub(crate) async fn examine(site: &ServerState) -> (StatusCode, Health) {
     (code, health)
 }
 
-/// Does as little with the store as shows that it can be used.
+/// The smallest access to the store that shows whether it can be used.
 fn probe(app: &App) -> Result<Description, StoreError> {
     let store = app.engine().store();
     store.position()?;
-    // Files that were removed can still be read.
+    // Deleted files can still be read through an open handle.
     store.confirm_in_place()?;
     Ok(store.describe())
 }

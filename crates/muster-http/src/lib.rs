@@ -22,6 +22,7 @@ mod page;
 mod page_session;
 mod person;
 mod pieces;
+pub mod reference;
 mod refusal;
 mod reply;
 mod request;

@@ -1,4 +1,4 @@
-//! Secrets that work once and not for long: codes of printed links, and tickets for WebSockets.
+//! Secrets that work once and for a short time: codes of printed links, and tickets for WebSockets.
 
 use std::{
     collections::VecDeque,
@@ -8,11 +8,11 @@ use std::{
 
 use crate::token::{random_secret, secrets_equal};
 
-/// Secrets that were given out and not used yet, each with what it stands for. They live in memory
+/// Issued secrets that were not used yet, each with its value. They live in memory
 /// only.
 pub(crate) struct OneTime<T> {
     lifetime: Duration,
-    /// Secrets that wait at once; the oldest makes room for a new one.
+    /// How many can wait at once; the oldest makes room for a new one.
     waiting_max: usize,
     waiting: Mutex<VecDeque<Waiting<T>>>,
 }
@@ -24,12 +24,11 @@ struct Waiting<T> {
 }
 
 impl<T: Copy> OneTime<T> {
-    /// None yet.
     pub(crate) fn new(lifetime: Duration, waiting_max: usize) -> Self {
         Self { lifetime, waiting_max, waiting: Mutex::default() }
     }
 
-    /// A fresh secret.
+    /// Issues a secret.
     pub(crate) fn issue(&self, stands_for: T, now: Instant) -> Result<String, getrandom::Error> {
         let secret = random_secret()?;
         let mut waiting = self.valid(now);
@@ -41,22 +40,22 @@ impl<T: Copy> OneTime<T> {
         Ok(secret)
     }
 
-    /// What a secret stands for, which stays valid.
+    /// The value of a secret, which stays valid.
     pub(crate) fn look_up(&self, secret: &str, now: Instant) -> Option<T> {
         let waiting = self.valid(now);
         let found = waiting.iter().find(|known| secrets_equal(&known.secret, secret));
         found.map(|known| known.stands_for)
     }
 
-    /// Takes a secret out of use; answers what it stood for if it was valid.
+    /// Uses a secret up; returns its value if it was valid.
     pub(crate) fn redeem(&self, secret: &str, now: Instant) -> Option<T> {
         let mut waiting = self.valid(now);
         let at = waiting.iter().position(|known| secrets_equal(&known.secret, secret))?;
         waiting.remove(at).map(|known| known.stands_for)
     }
 
-    /// Those that are not too old. The list stays valid whatever panicked while it was locked, so a
-    /// poisoned lock is taken as it is.
+    /// The secrets that have not expired. A panic cannot leave the list invalid, so a
+    /// poisoned lock is used as it is.
     fn valid(&self, now: Instant) -> MutexGuard<'_, VecDeque<Waiting<T>>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|known| known.valid_until > now);

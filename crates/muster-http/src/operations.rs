@@ -1,4 +1,4 @@
-//! `POST /api/ops/{name}` and the listing of what can be called.
+//! `POST /api/ops/{name}` and the list of operations.
 
 use std::sync::Arc;
 
@@ -8,8 +8,9 @@ use axum::{
     http::{HeaderValue, Response, StatusCode, header},
 };
 use muster_api::{Envelope, ErrorCode, OperationEffect, OperationRow};
-use muster_core::AnyObject;
-use serde_json::{Map, Value, json};
+use muster_core::{AnyObject, schema::Schema};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::{
     fault::Fault,
@@ -28,32 +29,51 @@ pub(crate) async fn call(
 ) -> Result<Response<Body>, Fault> {
     let Path(name) = name.map_err(|_| {
         let recovery = "GET /api/ops lists the operations";
-        HttpRefusal::invalid("bad_format", "the operation's name is not readable text", recovery)
+        HttpRefusal::invalid("bad_format", "the operation's name is not valid UTF-8", recovery)
     })?;
-    let arguments = parse_arguments(&body)?;
+    let arguments = parse_arguments(&body).map_err(|refusal| refusal.of_operation(&name))?;
     let app = Arc::clone(&site.app);
     let writes = app.registry().get(&name).is_some_and(|row| row.effect != OperationEffect::Read);
-    let work = move || app.call(&name, arguments);
+    let called = name.clone();
+    let work = move || app.call(&called, arguments);
     let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
-    Ok(envelope_response(&answer?))
+    Ok(envelope_response(&answer.map_err(|refusal| refusal.of_operation(&name))?))
 }
 
 /// Lists every operation with its schemas.
 pub(crate) async fn list(State(site): State<Arc<ServerState>>) -> Reply<AnyObject> {
-    let operations: Vec<Value> = site.app.registry().rows().iter().map(describe).collect();
-    Reply::any(&json!({"operations": operations}))
+    let operations = site.app.registry().rows().iter().map(ListedOperation::of).collect();
+    Reply::any(&OperationList { operations })
 }
 
-fn describe(row: &OperationRow) -> Value {
-    json!({
-        "name": row.name,
-        "title": row.title,
-        "description": row.description(),
-        "toolset": row.toolset.name(),
-        "effect": openapi::effect_name(row.effect),
-        "input_schema": row.input_schema(),
-        "output_schema": row.output_schema(),
-    })
+#[derive(Serialize)]
+struct OperationList<'a> {
+    operations: Vec<ListedOperation<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedOperation<'a> {
+    name: &'static str,
+    title: &'static str,
+    description: &'a str,
+    toolset: &'static str,
+    effect: &'static str,
+    input_schema: &'a Schema,
+    output_schema: &'a Schema,
+}
+
+impl<'a> ListedOperation<'a> {
+    fn of(row: &'a OperationRow) -> Self {
+        Self {
+            name: row.name,
+            title: row.title,
+            description: row.description(),
+            toolset: row.toolset.name(),
+            effect: openapi::effect_name(row.effect),
+            input_schema: row.input_schema(),
+            output_schema: row.output_schema(),
+        }
+    }
 }
 
 /// TASKS-ARG-1: no body and null mean no arguments.

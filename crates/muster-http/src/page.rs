@@ -1,8 +1,8 @@
-//! The page that people keep open: the bundle that `cargo xtask web` built, inside this program.
+//! The web page: the bundle that `cargo xtask web` built, inside this program.
 //!
-//! Everything but the first file is named after its content, so a browser may keep it for good; the
-//! first is asked for again each time and tagged with its hash. No file holds anything secret: what
-//! the page shows it fetches, and the security layer stands before that.
+//! Every file but the first is named after its content, so a browser may cache it forever; the
+//! first is requested again each time and tagged with its hash. No file has secrets: the page
+//! fetches its data, and the security layer checks those requests.
 
 mod bundle;
 
@@ -14,7 +14,8 @@ use axum::{
     http::{HeaderMap, HeaderValue, Response, StatusCode, header},
     response::IntoResponse as _,
 };
-use sha2::{Digest as _, Sha256};
+
+use muster_core::run::hash::sha256_hex;
 
 use crate::refusal::{HttpRefusal, RefusalKind};
 
@@ -27,16 +28,12 @@ struct File {
 /// The first file.
 const INDEX: &[u8] = include_bytes!("page/bundle/index.html");
 
-/// Kept for good, because another content has another name.
+/// Cached forever, because different content has a different name.
 const FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
-static INDEX_TAG: LazyLock<String> = LazyLock::new(|| {
-    let hash = Sha256::digest(INDEX);
-    let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{digits}\"")
-});
+static INDEX_TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", &sha256_hex(INDEX)[..32]));
 
-/// The page itself; what it shows depends on what it is then allowed to fetch.
+/// The page itself; what it shows depends on what it may fetch.
 pub(crate) async fn index(headers: HeaderMap) -> Response<Body> {
     let tag = INDEX_TAG.as_str();
     let known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == tag);
@@ -53,10 +50,10 @@ pub(crate) async fn index(headers: HeaderMap) -> Response<Body> {
     response
 }
 
-/// A file that the page names.
+/// A file of the bundle.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response<Body> {
     let Some(file) = bundle::FILES.iter().find(|file| file.name == name) else {
-        let recovery = "load the page again: it names the files of this version";
+        let recovery = "reload the page: it names the files of this version";
         return HttpRefusal::new(RefusalKind::UnknownRoute, "the page has no such file", recovery)
             .into_response();
     };

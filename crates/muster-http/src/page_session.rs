@@ -1,7 +1,7 @@
-//! Browsers that are signed in. The page keeps a secret in the storage of its own origin and sends
-//! it as a header: no other port of this host ever sees it, unlike a cookie.
+//! Signed-in browsers. The page keeps a secret in the storage of its own origin and sends
+//! it as a header: unlike a cookie, no other port of this host ever sees it.
 //!
-//! A session is one small file that holds the hash of its secret, so sessions outlive a restart,
+//! A session is one small file with the hash of its secret, so sessions survive a restart,
 //! every server of the storage folder knows them, and removing the file ends one at once. It is
 //! bound to the key or token that opened it, and to the origin of the page.
 //!
@@ -29,12 +29,12 @@ use crate::{
 
 /// Folder of the files, inside the person's.
 const FOLDER: &str = "sessions";
-/// Ending of the files.
+/// Extension of the files.
 const ENDING: &str = "json";
-/// What every secret begins with.
+/// Prefix of every secret.
 const PREFIX: &str = "muster-page";
 
-/// Names a session; it is no secret.
+/// The id of a session; it is not secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageSessionId(u64);
 
@@ -49,12 +49,12 @@ impl FromStr for PageSessionId {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let id = u64::from_str_radix(text, 16).map(Self).map_err(|_| ())?;
-        // Another way to write the number would name another file.
+        // Another spelling of the number would name another file.
         if id.to_string() == text { Ok(id) } else { Err(()) }
     }
 }
 
-/// What is kept of a session.
+/// The stored part of a session.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Record {
@@ -68,17 +68,17 @@ struct Record {
     expires: u64,
 }
 
-/// A signed-in browser, as it is shown.
+/// A signed-in browser, as listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PageSession {
-    /// Names it.
+    /// Its id.
     pub(crate) id: String,
     /// Whether it acts for a person, or has the rights of an agent.
     pub(crate) role: CallerRole,
     /// Address of the page that it signed in on.
     pub(crate) origin: Option<String>,
-    /// What the browser says of itself.
+    /// The user agent of the browser.
     pub(crate) browser: Option<String>,
     /// When it signed in.
     pub(crate) created_at: String,
@@ -105,7 +105,7 @@ impl PageSessions {
         Self { folder: person.join(FOLDER) }
     }
 
-    /// Signs a browser in; answers its secret.
+    /// Signs a browser in; returns its secret.
     pub(crate) fn open(
         &self,
         new: NewPageSession,
@@ -132,8 +132,8 @@ impl PageSessions {
         Ok((secret, record.shown(id)))
     }
 
-    /// The session that a secret belongs to. `bound_to` answers the hash of what a role is known by
-    /// now; `origin` is the page that sends the request, as far as the browser says.
+    /// The session of a secret. `bound_to` returns the hash of a role's current credential;
+    /// `origin` is the page that sends the request, if the browser names it.
     pub(crate) fn find(
         &self,
         secret: &str,
@@ -151,7 +151,7 @@ impl PageSessions {
         (known && same_page && live).then_some((id, record.role))
     }
 
-    /// Those that are valid, newest first.
+    /// Valid sessions, newest first.
     pub(crate) fn list(
         &self,
         now: SystemTime,
@@ -171,7 +171,7 @@ impl PageSessions {
         self.read(id).map(|record| record.shown(id))
     }
 
-    /// Ends a session; one that is not there has ended.
+    /// Ends a session; a missing one has already ended.
     pub(crate) fn end(&self, id: PageSessionId) -> io::Result<()> {
         match fs::remove_file(self.file(id)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -197,7 +197,7 @@ impl PageSessions {
         Ok(ids.filter_map(|id| Some((id, self.read(id)?))).collect())
     }
 
-    /// Removes those that are over, and the oldest when there are too many.
+    /// Removes expired sessions, and the oldest when there are too many.
     fn make_room(&self, now: SystemTime) -> io::Result<()> {
         let mut records = self.records()?;
         records.sort_by_key(|(_, record)| std::cmp::Reverse(record.created));

@@ -1,15 +1,15 @@
-//! The person's key: what only a person may do is asked for with it, never with the agents' token.
+//! The person's key: it is required for what only a person may do; the agents' token is not enough.
 //!
-//! It is kept in a folder of its own below the storage folder, closed to other users. Agents that
-//! run as the same user can still read it where nothing contains them; a passphrase closes that
-//! gap: then the file holds the key only in sealed form.
+//! It is stored in a folder of its own below the storage folder, closed to other users. Agents that
+//! run as the same user can still read it if they are not contained; a passphrase closes that
+//! gap: then the file has the key only in sealed form.
 //!
 //! ```text
-//!   person/key           the key as it is, without a passphrase
-//!   person/key.sealed    the key under a passphrase; its hash, so that a server knows the key
+//!   person/key           the plain key, without a passphrase
+//!   person/key.sealed    the key under a passphrase; its hash, so that a server recognizes the key
 //! ```
 //!
-//! Both may be there for a moment while a passphrase is set or removed: the sealed one counts.
+//! Both may exist for a moment while a passphrase is set or removed: the sealed one counts.
 
 mod sealed;
 
@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest as _, Sha256};
+use muster_core::run::hash::sha256_hex;
 
 use self::sealed::Sealed;
 use crate::token::{is_key, random_key, random_secret, secrets_equal};
@@ -46,22 +46,22 @@ pub enum PersonKeyError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file holds something else.
-    #[error("{path} does not hold a person's key: delete the file and start the server again")]
+    /// A file has other content.
+    #[error("{path} does not contain a person's key: delete the file and start the server again")]
     Malformed {
         /// The file.
         path: PathBuf,
     },
     /// There is no key yet.
-    #[error("there is no person's key yet: `muster serve` creates it")]
+    #[error("the person's key does not exist yet: `muster serve` creates it")]
     Missing,
     /// The key is under a passphrase, and none was given.
     #[error("the person's key is protected by a passphrase")]
     PassphraseNeeded,
-    /// Another passphrase was given.
+    /// The given passphrase is wrong.
     #[error("the passphrase is wrong")]
     WrongPassphrase,
     /// The passphrase is too short to protect anything.
@@ -70,8 +70,8 @@ pub enum PersonKeyError {
     /// No passphrase is set.
     #[error("the person's key has no passphrase")]
     NoPassphrase,
-    /// The system gave no randomness.
-    #[error("the system gave no random bytes: {0}")]
+    /// The system returned no random bytes.
+    #[error("the system returned no random bytes: {0}")]
     Randomness(getrandom::Error),
 }
 
@@ -82,7 +82,7 @@ enum Stored {
 }
 
 impl PersonKey {
-    /// The key of a storage folder, whether or not it was created.
+    /// The key of a storage folder, whether or not it exists.
     pub fn of(storage_dir: &Path) -> Self {
         Self { folder: storage_dir.join(PERSON_FOLDER) }
     }
@@ -97,7 +97,7 @@ impl PersonKey {
         self.folder.join(KEY_FILE)
     }
 
-    /// Creates the key unless there is one.
+    /// Creates the key if it does not exist.
     pub fn ensure(&self) -> Result<(), PersonKeyError> {
         match self.read() {
             Ok(_) => Ok(()),
@@ -115,15 +115,15 @@ impl PersonKey {
         }
     }
 
-    /// Hash of the present key. It is read again each time, so that setting a passphrase works at
-    /// once, whoever runs.
+    /// Hash of the current key. It is read each time, so that a new passphrase takes effect at
+    /// once, whichever process set it.
     pub(crate) fn digest(&self) -> Option<String> {
         match self.read() {
             Ok(Stored::Plain(key)) => Some(digest(&key)),
             Ok(Stored::Sealed(sealed)) => Some(sealed.digest),
             Err(PersonKeyError::Missing) => None,
             Err(error) => {
-                tracing::error!(%error, "nobody can act as the person");
+                tracing::error!(%error, "cannot read the person's key");
                 None
             }
         }
@@ -134,7 +134,7 @@ impl PersonKey {
         self.digest().is_some_and(|known| secrets_equal(&known, &digest(presented)))
     }
 
-    /// The key itself. Under a passphrase this takes a moment: that is what protects it.
+    /// The key itself. Under a passphrase this takes a moment, which is what protects it.
     pub fn open(&self, passphrase: Option<&str>) -> Result<String, PersonKeyError> {
         match (self.read()?, passphrase) {
             (Stored::Plain(key), _) => Ok(key),
@@ -145,9 +145,9 @@ impl PersonKey {
         }
     }
 
-    /// Puts the key under a passphrase; `present` is the one that it has now, if it has one.
+    /// Puts the key under a passphrase; `present` is the current one, if any.
     ///
-    /// The key is a new one: whoever has read the earlier one cannot use it any more, and browsers
+    /// The key is a new one: an earlier copy becomes useless, and browsers
     /// that were signed in with it have to sign in again.
     pub fn set_passphrase(&self, present: Option<&str>, new: &str) -> Result<(), PersonKeyError> {
         if new.chars().count() < PASSPHRASE_CHARS_MIN {
@@ -163,7 +163,7 @@ impl PersonKey {
         self.remove(KEY_FILE)
     }
 
-    /// Keeps the key without a passphrase; again it is a new one.
+    /// Stores the key without a passphrase; again it is a new one.
     pub fn remove_passphrase(&self, present: &str) -> Result<(), PersonKeyError> {
         if !self.has_passphrase()? {
             return Err(PersonKeyError::NoPassphrase);
@@ -216,12 +216,12 @@ impl PersonKey {
     }
 }
 
-/// Hash of a secret, in hexadecimal. Secrets are random, so nothing slower is needed.
+/// Hash of a secret, in hexadecimal. Secrets are random, so a fast hash is enough.
 pub(crate) fn digest(secret: &str) -> String {
-    Sha256::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256_hex(secret.as_bytes())
 }
 
-/// Creates a folder that only its owner may look into.
+/// Creates a folder that only its owner can read.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -233,7 +233,7 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Puts a file in its place that only its owner may read: readers find the earlier one or all of
+/// Replaces a file that only its owner can read: readers find the old one or all of
 /// the new one.
 pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let random = random_secret().map_err(|error| io::Error::other(error.to_string()))?;

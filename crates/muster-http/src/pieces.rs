@@ -1,4 +1,4 @@
-//! A response's body that comes piece by piece; the next piece is read when this one is taken.
+//! A streamed response body; the next chunk is read when this one was sent.
 
 use std::{
     io,
@@ -10,10 +10,10 @@ use axum::body::{Body, Bytes};
 use hyper::body::Frame;
 use tokio::sync::mpsc;
 
-/// A piece, or why there are no more.
+/// A chunk, or why there are no more.
 pub(crate) type FilePiece = Result<Bytes, io::Error>;
 
-/// A body, and where its pieces go in.
+/// A body, and the sender of its chunks.
 pub(crate) fn channel() -> (mpsc::Sender<FilePiece>, Body) {
     let (sender, receiver) = mpsc::channel(1);
     (sender, Body::new(Pieces(receiver)))

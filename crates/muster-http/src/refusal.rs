@@ -1,7 +1,7 @@
-//! Errors of the HTTP surface itself: a wrong host, a missing token, a body that is no JSON.
+//! Errors of the HTTP surface itself: a wrong host, a missing token, a body that is not JSON.
 //!
-//! They have the same eight keys as an operation's answer, so that a client reads `error.code` in
-//! one place whatever went wrong. Refusals by an operation are made by the operation, not here.
+//! They have the same eight keys as an operation's response, so that a client reads `error.code` in
+//! one place whatever went wrong. Errors of an operation are made by the operation, not here.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,17 +19,19 @@ use crate::{
     fault::run_status,
 };
 
-/// What JSON-RPC calls a request that is not one.
+/// JSON-RPC's code for an invalid request.
 const INVALID_REQUEST: i32 = -32600;
 
-/// Why a request was not carried out.
+/// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpRefusal {
     kind: RefusalKind,
     message: String,
     recovery: String,
-    /// Why the input is refused, in the words of an operation's refusal (TASKS-ERR-2).
+    /// The reason of an invalid input, as in errors of operations (TASKS-ERR-2).
     reason: Option<&'static str>,
+    /// The operation that was called, where its name could be read.
+    operation: Option<Box<str>>,
     /// The JSON-RPC request that it answers, if that could be told.
     request_id: Option<Box<Value>>,
 }
@@ -37,7 +39,7 @@ pub(crate) struct HttpRefusal {
 /// The closed list of HTTP-level errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefusalKind {
-    /// The request is addressed to a name this server does not answer to.
+    /// The request names a host that is not this server's.
     ForeignHost,
     /// The request comes from a page of another origin.
     ForeignOrigin,
@@ -45,21 +47,21 @@ pub(crate) enum RefusalKind {
     Unauthorized,
     /// Only a person may do this, and the sender is not known to be one.
     PersonRequired,
-    /// The person's key is protected, and no passphrase came along.
+    /// The person's key is protected, and no passphrase was sent.
     PassphraseRequired,
-    /// Nothing lives at this path.
+    /// The path has no route.
     UnknownRoute,
-    /// The path exists, the method does not.
+    /// The path exists, but not with this method.
     MethodNotAllowed,
-    /// The body is not declared to be JSON.
+    /// The body is not declared as JSON.
     NotJson,
     /// The body is larger than the limit.
     BodyTooLarge,
     /// The body took too long to arrive.
     BodyTimeout,
-    /// The body is not the JSON that is expected here.
+    /// The body is not the expected JSON.
     InvalidInput,
-    /// The server broke while it worked on the request.
+    /// The server failed while handling the request.
     Internal,
     /// The server has as many connections as it can serve.
     TooManyConnections,
@@ -101,7 +103,7 @@ impl RefusalKind {
         }
     }
 
-    /// The code as it stands in answers.
+    /// The code on the wire.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Self::ForeignHost => "FOREIGN_HOST",
@@ -122,7 +124,7 @@ impl RefusalKind {
 }
 
 impl HttpRefusal {
-    /// A refusal of that kind, saying what is wrong and what to do about it.
+    /// A refusal of this kind, with the cause and the recovery.
     pub(crate) fn new(
         kind: RefusalKind,
         message: impl Into<String>,
@@ -133,17 +135,23 @@ impl HttpRefusal {
             message: message.into(),
             recovery: recovery.into(),
             reason: None,
+            operation: None,
             request_id: None,
         }
     }
 
-    /// A refusal of what was sent, for one of the reasons that operations have.
+    /// A refusal of invalid input, for one of the reasons of operations.
     pub(crate) fn invalid(
         reason: &'static str,
         message: impl Into<String>,
         recovery: impl Into<String>,
     ) -> Self {
         Self { reason: Some(reason), ..Self::new(RefusalKind::InvalidInput, message, recovery) }
+    }
+
+    /// The same refusal of a call, whose operation may be spelled differently in the path.
+    pub(crate) fn of_operation(self, name: &str) -> Self {
+        Self { operation: Some(name.into()), ..self }
     }
 
     /// The same refusal as the response to a JSON-RPC request whose body was too large to be read:
@@ -155,14 +163,13 @@ impl HttpRefusal {
         self
     }
 
-    /// Which error it is.
     pub(crate) fn kind(&self) -> RefusalKind {
         self.kind
     }
 }
 
 impl HttpRefusal {
-    /// The response to a request for `path`, whose errors have that dialect.
+    /// The response to a request for `path`, in its dialect.
     pub(crate) fn render(self, path: &str, dialect: ErrorDialect) -> Response<Body> {
         if let Some(id) = &self.request_id {
             let error = json!({"code": INVALID_REQUEST, "message": self.message});
@@ -172,7 +179,7 @@ impl HttpRefusal {
         let detail = || format!("{}: {}", self.message, self.recovery);
         match dialect {
             ErrorDialect::Operations => {
-                json_response(self.kind.status(), self.as_envelope(intent(path)).to_string())
+                json_response(self.kind.status(), self.as_envelope(path).to_string())
             }
             ErrorDialect::Bridge => {
                 let (status, code) = dialect::bridge_form(self.kind);
@@ -185,7 +192,10 @@ impl HttpRefusal {
         }
     }
 
-    fn as_envelope(&self, intent: &str) -> Value {
+    /// Below `/api/ops/` the intent is the operation's, as in every answer of that route.
+    fn as_envelope(&self, path: &str) -> Value {
+        let operation = self.operation.as_deref().or_else(|| path.strip_prefix("/api/ops/"));
+        let intent = operation.map_or("http", |name| name.strip_prefix("tasks_").unwrap_or(name));
         let details = self.reason.map_or(json!({}), |reason| json!({"reason": reason}));
         json!({
             "success": false,
@@ -205,24 +215,18 @@ impl HttpRefusal {
     }
 }
 
-/// Below `/api/ops/` the intent is the operation's, as in every answer of that route.
-fn intent(path: &str) -> &str {
-    let operation = path.strip_prefix("/api/ops/");
-    operation.map_or("http", |name| name.strip_prefix("tasks_").unwrap_or(name))
-}
-
 /// What a caller without a valid token is asked for (MCP-SEC-2).
 pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"muster\"");
 
-/// Content type of every answer about runs (RUNS-REST-1).
+/// Content type of every response about runs (RUNS-REST-1).
 pub(crate) const RUNS_JSON: &str = "application/json; charset=utf-8";
 
-/// An answer whose body is JSON text.
+/// A response whose body is JSON.
 pub(crate) fn json_response(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     text_response(status, "application/json", body)
 }
 
-/// An answer with a body of that content type.
+/// A response with a body of that content type.
 pub(crate) fn text_response(
     status: StatusCode,
     content_type: &'static str,

@@ -1,4 +1,4 @@
-//! What handlers answer: a typed value that is written here, so that the type also describes it.
+//! What handlers return: a typed value that is serialized here, so that its type also describes it.
 
 use std::marker::PhantomData;
 
@@ -12,14 +12,14 @@ use serde::Serialize;
 
 use crate::refusal::{RUNS_JSON, json_response, text_response};
 
-/// An answer whose body is the JSON of a `T`.
+/// A response whose body is the JSON of a `T`.
 pub(crate) struct Reply<T, const STATUS: u16 = 200> {
     response: Response<Body>,
     described_by: PhantomData<fn() -> T>,
 }
 
 impl<T, const STATUS: u16> Reply<T, STATUS> {
-    /// The value, written once.
+    /// The serialized value.
     pub(crate) fn of(value: &T) -> Self
     where
         T: Serialize,
@@ -27,14 +27,14 @@ impl<T, const STATUS: u16> Reply<T, STATUS> {
         Self::any(value)
     }
 
-    /// A value that a `T` describes.
+    /// A value of the type `T`.
     pub(crate) fn any(value: &impl Serialize) -> Self {
         let text = serde_json::to_vec(value);
-        let text = text.unwrap_or_else(|error| unreachable!("answers are plain JSON: {error}"));
+        let text = text.unwrap_or_else(|error| unreachable!("responses are plain JSON: {error}"));
         Self::sending(json_response(status(STATUS), text))
     }
 
-    /// Text that was written from a `T` before, about runs (RUNS-REST-1). It is not copied.
+    /// An already serialized `T`, about runs (RUNS-REST-1). It is not copied.
     pub(crate) fn written(text: Json) -> Self {
         Self::sending(text_response(status(STATUS), RUNS_JSON, Bytes::from_owner(text)))
     }
@@ -43,7 +43,7 @@ impl<T, const STATUS: u16> Reply<T, STATUS> {
         Self { response, described_by: PhantomData }
     }
 
-    /// The same answer, but the server is not well.
+    /// The same response with a status that reports failure.
     pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
         *self.response.status_mut() = status;
         self
@@ -64,7 +64,7 @@ impl<T, const STATUS: u16> IntoResponse for Reply<T, STATUS> {
     }
 }
 
-/// Done, and there is nothing to say.
+/// Success without a body.
 pub(crate) struct NoContent;
 
 impl IntoResponse for NoContent {
@@ -73,7 +73,7 @@ impl IntoResponse for NoContent {
     }
 }
 
-/// An answer that is not one JSON value, but whose parts are described by a `T`.
+/// A response that is not one JSON value, but whose parts are described by a `T`.
 pub(crate) struct Streamed<T, const STATUS: u16 = 200>(
     pub(crate) Response<Body>,
     PhantomData<fn() -> T>,

@@ -1,6 +1,6 @@
 //! How handlers read a request: ids of the path, parameters of the query, the body and its key.
 //!
-//! Each is an extractor of a typed value. The types say what the document shows, so a handler's
+//! Each is an extractor of a typed value. The types are what the document shows, so a handler's
 //! signature is the description of its route.
 
 mod parameter;
@@ -8,7 +8,7 @@ mod parameter;
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Query, RawPathParams, Request},
-    http::{HeaderMap, Uri, request::Parts},
+    http::request::Parts,
 };
 use muster_api::{CallKey, runs::RunCode, runs::RunFault};
 use muster_core::{
@@ -17,22 +17,18 @@ use muster_core::{
 };
 
 pub(crate) use parameter::{
-    GivenParameter, Parameter, ParameterDoc, ParameterValue, QueryParameters, RowLimit,
-    UNKNOWN_CURSOR, WholeNumber, parameters, words,
+    GivenParameter, Parameter, ParameterValue, QueryParameters, RowLimit, UNKNOWN_CURSOR,
+    WholeNumber, parameters, words,
 };
 
 use crate::{
-    dialect::ErrorDialect,
-    fault::Fault,
-    once::{self, BadKey},
-    refusal::HttpRefusal,
-    sessions::SessionHttpFault,
+    dialect::ErrorDialect, fault::Fault, once, refusal::HttpRefusal, sessions::SessionHttpFault,
 };
 
-/// The ids in a path. One of another form is as unknown as any other.
+/// The ids in a path. A malformed one is treated as unknown.
 pub(crate) struct Ids<T>(pub(crate) T);
 
-/// An id, or another part of a path that has a name.
+/// A named part of a path, such as an id.
 pub(crate) trait PathPart: Sized {
     /// Its name in the paths of routes.
     const NAME: &'static str;
@@ -89,7 +85,7 @@ impl PathPart for SessionId {
 }
 
 fn unknown_session() -> Fault {
-    SessionHttpFault::not_found("there is no such session").into()
+    SessionHttpFault::not_found("the session does not exist").into()
 }
 
 /// Ids of runs: in a path under a name, in a query under any.
@@ -123,7 +119,7 @@ run_ids! {
     ApprovalId = "approval", UnknownApproval, "approval";
 }
 
-/// The parameters of a query, the last one of a name; unknown ones are not looked at (HB-4).
+/// The parameters of a query, the last one of a name; unknown ones are ignored (HB-4).
 pub(crate) struct Params<Q>(pub(crate) Q);
 
 impl<S: Sync, Q: QueryParameters> FromRequestParts<S> for Params<Q> {
@@ -139,15 +135,15 @@ impl<S: Sync, Q: QueryParameters> FromRequestParts<S> for Params<Q> {
     }
 }
 
-/// What a body says.
+/// The content of a body.
 pub(crate) trait RequestBody: Sized {
     fn read(body: &Bytes) -> Result<Self, Fault>;
 }
 
-/// A body, and the key under which the request happens once.
+/// A body, and the idempotency key of the request.
 pub(crate) struct Asked<B> {
     pub(crate) body: B,
-    /// The same as it came.
+    /// The body as it was received.
     pub(crate) raw: Bytes,
     pub(crate) once: Option<CallKey>,
 }
@@ -159,17 +155,8 @@ impl<S: Send + Sync, B: RequestBody> FromRequest<S> for Asked<B> {
         let headers = request.headers().clone();
         let uri = request.uri().clone();
         let body = Bytes::from_request(request, state).await.map_err(|_| {
-            HttpRefusal::invalid("bad_format", "the body did not arrive whole", "send it again")
+            HttpRefusal::invalid("bad_format", "the body is incomplete", "send it again")
         })?;
-        Ok(Self { body: B::read(&body)?, once: key(&headers, &uri, &body)?, raw: body })
+        Ok(Self { body: B::read(&body)?, once: once::key(&headers, uri.path(), &body)?, raw: body })
     }
-}
-
-fn key(headers: &HeaderMap, uri: &Uri, body: &[u8]) -> Result<Option<CallKey>, Fault> {
-    once::key(headers, uri.path(), body).map_err(|_| match ErrorDialect::of(uri.path()) {
-        ErrorDialect::Bridge => SessionHttpFault::invalid(BadKey::HEADER, BadKey::EXPECTED).into(),
-        ErrorDialect::Operations | ErrorDialect::Runs => {
-            RunFault::bad_value(BadKey::HEADER, BadKey::EXPECTED).into()
-        }
-    })
 }

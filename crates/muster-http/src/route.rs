@@ -1,7 +1,7 @@
-//! Routes as rows: the router, the access rules and the document are made from the same list.
+//! Routes as rows: the router, the access rules and the document are built from the same list.
 //!
-//! A row says what the handler's signature cannot: method, path, a summary and who may send it.
-//! Parameters, body and answer are read off the signature (`describe.rs`).
+//! A row has what the handler's signature does not: method, path, a summary and who may use it.
+//! Parameters, body and response come from the signature (`describe.rs`).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     server_state::ServerState,
 };
 
-/// A method of a path, and what answers it.
+/// A method of a path, and its handler.
 pub(crate) struct Route {
     /// The method, in lower case as documents have it.
     pub(crate) method: &'static str,
@@ -25,42 +25,42 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// What it does, in one line that starts with a verb.
     pub(crate) summary: &'static str,
-    /// What else there is to know; may be empty.
+    /// Further description; may be empty.
     pub(crate) description: &'static str,
-    /// Who may send it.
+    /// Who may use it.
     pub(crate) open_to: OpenTo,
     describe: fn(&mut Described<'_>),
     answer: MethodRouter<Arc<ServerState>>,
 }
 
-/// Who may send a request, besides strangers and nodes, which have their own routes. This column is
-/// where it is decided; the layer around the router judges by it before a body is read.
+/// Who may use a route, besides strangers and nodes, which have their own routes. It is decided
+/// in this column; the layer around the router applies it before a body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenTo {
-    /// Everybody who is known.
+    /// Every known caller.
     Known,
-    /// Everybody who is known, but some fields are for a person alone: those that
+    /// Every known caller, but some fields are for a person alone: those that
     /// `muster_api::runs::rights` names.
     KnownWithin,
     Person,
-    /// Everybody, also strangers.
+    /// Everyone, strangers included.
     Public,
-    /// Agents of nodes, known by their tokens.
+    /// Agents of nodes, identified by their tokens.
     Nodes,
 }
 
 impl Route {
-    /// The same route, and what else there is to know about it.
+    /// The same route with a further description.
     pub(crate) fn about(self, description: &'static str) -> Self {
         Self { description, ..self }
     }
 
-    /// Adds what the handler's signature says.
+    /// Adds the description from the handler's signature.
     pub(crate) fn describe(&self, described: &mut Described<'_>) {
         (self.describe)(described);
     }
 
-    /// The same route for everybody.
+    /// The same route for everyone.
     pub(crate) fn public(self) -> Self {
         Self { open_to: OpenTo::Public, ..self }
     }
@@ -91,9 +91,9 @@ impl PersonRoutes {
         Self(of_person.map(|route| (route.method, route.path)).collect())
     }
 
-    /// Whether a request is one for a person alone.
+    /// Whether a request is for a person alone.
     pub(crate) fn contains(&self, method: &Method, path: &str) -> bool {
-        // The router answers HEAD where it answers GET.
+        // The router serves HEAD where it serves GET.
         let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
         self.0
             .iter()
@@ -102,7 +102,7 @@ impl PersonRoutes {
 }
 
 /// Whether a path is one of a pattern with parameters in braces, each of which is one segment.
-fn is_path_of(pattern: &str, path: &str) -> bool {
+pub(crate) fn is_path_of(pattern: &str, path: &str) -> bool {
     let mut expected = pattern.split('/');
     let mut given = path.split('/');
     loop {
@@ -114,7 +114,7 @@ fn is_path_of(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Defines how a row of each method is written.
+/// Defines a function that writes a row for each method.
 macro_rules! methods {
     ($($method:ident)*) => {$(
         pub(crate) fn $method<H, T: 'static, D>(

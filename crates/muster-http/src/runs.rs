@@ -1,7 +1,7 @@
-//! Runs over HTTP: everything below `/api` that is no operation, and the WebSocket.
+//! Runs over HTTP: everything below `/api` that is not an operation, and the WebSocket.
 //!
-//! Handlers read a request, ask the application and write the answer; what a run does is decided in
-//! the core. Errors are `{error, detail, path}` with codes in capitals (RUNS-REST-2).
+//! Handlers read a request, call the application and write the response; what a run does is decided
+//! in the core. Errors are `{error, detail, path}` with codes in capitals (RUNS-REST-2).
 
 mod agent;
 mod approvals;
@@ -35,8 +35,8 @@ pub(crate) fn listed() -> Vec<Route> {
 
 fn life() -> Vec<Route> {
     vec![
-        get("/api/health", "Whether the server works", life::health).public(),
-        get("/api/runs", "List runs, the newest change first", life::list),
+        get("/api/health", "Show whether the server works", life::health).public(),
+        get("/api/runs", "List runs, newest change first", life::list),
         post("/api/runs", "Create a run", life::create).within_rights(),
         get("/api/runs/{run}", "Show a run", life::show),
         patch("/api/runs/{run}", "Change a run", life::edit).within_rights(),
@@ -44,7 +44,7 @@ fn life() -> Vec<Route> {
         post("/api/runs/{run}/verify", "Run the checks of a run now", life::verify),
         post(
             "/api/runs/{run}/dismiss",
-            "Put away that the run was declared done and is not",
+            "Dismiss the notice that the run was declared done and is not",
             life::dismiss,
         ),
     ]
@@ -56,51 +56,51 @@ fn graph() -> Vec<Route> {
         patch("/api/runs/{run}/nodes/{node}", "Change a node", graph::edit_node).within_rights(),
         delete("/api/runs/{run}/nodes/{node}", "Delete a node", graph::delete_node),
         post("/api/runs/{run}/nodes/{node}/reset", "Clear a node's context", graph::reset),
-        post("/api/runs/{run}/nodes/{node}/start", "Let a node go on", graph::start),
-        post("/api/runs/{run}/nodes/{node}/stop", "End what a node does, and hold it", graph::stop),
+        post("/api/runs/{run}/nodes/{node}/start", "Start a node again", graph::start),
+        post("/api/runs/{run}/nodes/{node}/stop", "Stop a node and hold it", graph::stop),
         post(
             "/api/runs/{run}/nodes/{node}/interrupt",
-            "End the turn that a node has in flight",
+            "Interrupt the current turn of a node",
             graph::interrupt,
         ),
         get(
             "/api/runs/{run}/nodes/{node}/inbox",
-            "Show the inputs of a node that are queued, or failed and wait for a person",
+            "List the queued inputs of a node, and failed ones that wait for a person",
             graph::inbox,
         ),
         delete(
             "/api/runs/{run}/nodes/{node}/inbox/{item}",
-            "Take a queued or failed input out again",
+            "Delete a queued or failed input",
             graph::cancel,
         ),
         post(
             "/api/runs/{run}/nodes/{node}/inbox/{item}/resend",
-            "Send an input again whose turns failed",
+            "Send a failed input again",
             graph::resend,
         ),
         post(
             "/api/runs/{run}/edges",
-            "Make an edge, or change the one that has the id",
+            "Create an edge, or change the one with this id",
             graph::put_edge,
         ),
         delete("/api/runs/{run}/edges/{edge}", "Remove an edge", graph::delete_edge),
-        post("/api/runs/{run}/chat", "Say something to a node", graph::chat),
+        post("/api/runs/{run}/chat", "Send a message to a node", graph::chat),
     ]
 }
 
 fn history() -> Vec<Route> {
     vec![
-        get("/api/runs/{run}/events", "Read events, both ways", history::events),
-        get("/api/runs/{run}/turns", "List turns, the newest first", history::turns),
+        get("/api/runs/{run}/events", "Read events, forwards or backwards", history::events),
+        get("/api/runs/{run}/turns", "List turns, newest first", history::turns),
         get("/api/runs/{run}/turns/{turn}", "Show a turn", history::turn),
-        get("/api/runs/{run}/artifacts", "List artifacts, the newest first", history::artifacts),
+        get("/api/runs/{run}/artifacts", "List artifacts, newest first", history::artifacts),
         get(
             "/api/runs/{run}/artifacts/{artifact}",
-            "Read a piece of an artifact",
+            "Read a part of an artifact",
             history::artifact,
         ),
-        get("/api/runs/{run}/artifacts/{artifact}/raw", "Take an artifact as it is", history::raw),
-        get("/ws", "Follow a run, or all, over a WebSocket", socket::open),
+        get("/api/runs/{run}/artifacts/{artifact}/raw", "Download an artifact", history::raw),
+        get("/ws", "Follow one run, or all, over a WebSocket", socket::open),
     ]
 }
 
@@ -116,12 +116,12 @@ fn approvals() -> Vec<Route> {
         ),
         get(
             "/api/search",
-            "Find words in what was said and made, in one run or all, the newest first",
+            "Search messages, artifacts and files in one run or all, newest first",
             history::search,
         ),
         get(
             "/api/work/changes",
-            "Hear of every change of a workspace, as server-sent events",
+            "Follow the changes of a workspace, as server-sent events",
             changes::follow,
         ),
     ]
@@ -129,17 +129,17 @@ fn approvals() -> Vec<Route> {
 
 fn agents() -> Vec<Route> {
     vec![
-        get("/api/agent/tools", "List the tools of a node, by the token of its agent", agent::list)
+        get("/api/agent/tools", "List the tools of a node, by its agent's token", agent::list)
             .of_nodes(),
         post(
             "/api/agent/tools/{tool}",
-            "Call a tool in the name of a node, by the token of its agent",
+            "Call a tool for a node, by its agent's token",
             agent::call,
         )
         .of_nodes(),
         post(
             "/api/agent/reads/{tool}",
-            "Read by a tool for the client of an agent, without a trace in the run's log",
+            "Call a reading tool for an agent's client, without a record in the run's log",
             agent::read,
         )
         .of_nodes(),
@@ -158,7 +158,7 @@ fn shelf() -> Vec<Route> {
             shelf::remove,
         )
         .of_person(),
-        get("/api/providers", "List the programs that a node can be", shelf::providers),
+        get("/api/providers", "List the programs that can drive a node", shelf::providers),
         get("/api/fs/list", "List folders that a run can work in", shelf::folders),
     ]
 }

@@ -1,4 +1,4 @@
-//! The listening socket: accepts connections, serves them, and ends in an orderly way.
+//! The listening socket: accepts connections, serves them, and shuts down in order.
 //!
 //! `axum::serve` has neither a header limit nor a header timeout and leaves Nagle's algorithm on,
 //! so the accept loop is written here, on the same hyper.
@@ -37,10 +37,7 @@ use crate::{
     connection::ClientStream,
     fault::Fault,
     guard::{AllowedHost, AllowedOrigin, Hosts, Keys, NodeLookup, RequestGuard},
-    limits::{
-        CALLS_MAX, DRAIN_TIMEOUT, HEADER_BYTES_MAX, HEADER_TIMEOUT, REFUSAL_TIMEOUT, REFUSALS_MAX,
-        WRITES_MAX,
-    },
+    limits::{CALLS_MAX, HEADER_BYTES_MAX, REFUSAL_TIMEOUT, REFUSALS_MAX, ServerTimes, WRITES_MAX},
     person::PersonKeyError,
     refusal::{HttpRefusal, RefusalKind},
     server_state::{ServerState, person_routes, router},
@@ -48,10 +45,10 @@ use crate::{
     token::TokenError,
 };
 
-/// Pause after a failed accept, such as one for want of file descriptors.
+/// Pause after a failed accept, for example when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How a server is set up.
+/// The configuration of a server.
 pub struct ServerOptions {
     /// Where to listen; port 0 takes a free one.
     pub address: SocketAddr,
@@ -63,21 +60,21 @@ pub struct ServerOptions {
     pub allowed_origins: Vec<AllowedOrigin>,
     /// How agents reach this installation.
     pub installation: InstallationPaths,
-    /// What the page shows of C-Trees.
+    /// Which parts of C-Trees the page shows.
     pub ctrees: CtreeDisplay,
-    /// Descriptors that this process may have open, if there is a limit: clients beyond what they
-    /// allow are refused.
+    /// Limit on open descriptors of this process, if any: clients beyond it
+    /// are refused.
     pub descriptors_max: Option<u64>,
-    /// A client that takes nothing of a response for this long is disconnected.
-    pub write_stall_max: Duration,
+    /// How long it waits for its clients.
+    pub times: ServerTimes,
 }
 
 /// Who may use a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authentication {
-    /// Whoever has the token of the storage directory.
+    /// Clients with the token of the storage directory.
     Token,
-    /// Everybody who can reach it; only on a loopback address.
+    /// Everyone who can reach it; only on a loopback address.
     Off,
 }
 
@@ -89,15 +86,15 @@ pub enum ServerError {
     Listen {
         /// The address asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Authentication can be switched off on loopback only.
-    #[error("{0} can be reached from other machines: leave --no-auth away, or listen on 127.0.0.1")]
+    /// Authentication can be turned off on loopback only.
+    #[error("{0} can be reached from other machines: remove --no-auth, or listen on 127.0.0.1")]
     OpenToOthers(SocketAddr),
-    /// A server for other machines has to be told its name.
+    /// A server for other machines needs a name.
     #[error(
-        "{0} can be reached from other machines: say under which name with --allow-host NAME, \
+        "{0} can be reached from other machines: set their name for it with --allow-host NAME, \
          or listen on 127.0.0.1"
     )]
     NamelessToOthers(SocketAddr),
@@ -107,8 +104,8 @@ pub enum ServerError {
     /// The person's key cannot be used.
     #[error(transparent)]
     PersonKey(#[from] PersonKeyError),
-    /// The system gave no randomness.
-    #[error("the system gave no random bytes: {0}")]
+    /// The system returned no random bytes.
+    #[error("the system returned no random bytes: {0}")]
     Randomness(#[from] getrandom::Error),
 }
 
@@ -126,18 +123,17 @@ fn hint(error: &io::Error) -> &'static str {
     hints.iter().find(|(kind, _)| *kind == error.kind()).map_or("", |(_, hint)| hint)
 }
 
-/// A server that listens but does not answer yet.
+/// A server that listens but does not respond yet.
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     site: Arc<ServerState>,
     mcp: HttpEndpoint,
     capacity: Capacity,
-    write_stall_max: Duration,
 }
 
 impl HttpServer {
-    /// Takes the address and makes everything ready; call [`HttpServer::run`] to answer.
+    /// Binds the address and prepares everything; call [`HttpServer::run`] to serve.
     pub async fn bind(app: Arc<App>, options: ServerOptions) -> Result<Self, ServerError> {
         let asked = options.address;
         if !asked.ip().is_loopback() {
@@ -160,6 +156,7 @@ impl HttpServer {
             keys,
             of_person: person_routes(),
             nodes: node_lookup(Arc::clone(&app)),
+            body_timeout: options.times.body,
         });
         let workspace = app.default_workspace().map(ToString::to_string);
         let mcp = muster_mcp::http_endpoint(
@@ -178,6 +175,7 @@ impl HttpServer {
             base_url: base_url(address, &options.allowed_hosts),
             installation: options.installation,
             ctrees: options.ctrees,
+            times: options.times,
             started: Instant::now(),
             started_at,
             streams: watch::Sender::new(false),
@@ -185,8 +183,7 @@ impl HttpServer {
             writes: Semaphore::new(WRITES_MAX),
             sockets: Arc::new(Semaphore::new(capacity.sockets as usize)),
         };
-        let write_stall_max = options.write_stall_max;
-        Ok(Self { listener, address, site: Arc::new(site), mcp, capacity, write_stall_max })
+        Ok(Self { listener, address, site: Arc::new(site), mcp, capacity })
     }
 
     /// The address it listens on.
@@ -210,10 +207,11 @@ impl HttpServer {
         Ok(self.site.page_link()?)
     }
 
-    /// Answers until `stop` ends, then lets the requests under way finish, within a bound.
+    /// Serves until `stop` resolves, then lets requests in progress finish, within a limit.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mcp = self.mcp;
         let site = Arc::clone(&self.site);
+        let times = site.times;
         tokio::spawn(sessions::watch_leases(Arc::clone(&site)));
         let router = router(self.site, mcp.clone());
         let (stopping, stopped) = watch::channel(());
@@ -230,15 +228,15 @@ impl HttpServer {
             let stream = match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
+                    tracing::warn!(%error, "could not accept a connection");
                     sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             };
             if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
                 set_nodelay(&stream);
-                let stream = ClientStream::new(stream, self.write_stall_max);
-                let served = serve(stream, router.clone(), stopped.clone());
+                let stream = ClientStream::new(stream, times.write_stall);
+                let served = serve(stream, router.clone(), stopped.clone(), times.header);
                 connections.spawn(async move {
                     served.await;
                     drop(place);
@@ -249,34 +247,39 @@ impl HttpServer {
         }
         drop(self.listener);
         drop(stopping);
-        // Streams that wait for news would otherwise hold their connections until the bound.
+        // Streams that wait for events would otherwise hold their connections until the limit.
         mcp.shut_down();
         site.streams.send_replace(true);
-        drain(connections).await;
+        drain(connections, times.drain).await;
         // Sockets have left their connections; each has a last word to say.
         let sockets = site.sockets.acquire_many(self.capacity.sockets);
-        if timeout(DRAIN_TIMEOUT, sockets).await.is_err() {
+        if timeout(times.drain, sockets).await.is_err() {
             tracing::warn!("WebSockets did not end in time");
         }
     }
 }
 
-/// Asks whatever drives the runs; nobody is known while nothing does.
+/// Asks the engine of runs; without one, no node is known.
 fn node_lookup(app: Arc<App>) -> NodeLookup {
     Box::new(move |secret| app.driver()?.node_of_token(secret))
 }
 
-/// Small answers must not wait for the acknowledgement of earlier ones.
+/// Small responses must not wait for the acknowledgement of earlier ones.
 fn set_nodelay(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY was not set");
+        tracing::debug!(%error, "could not set TCP_NODELAY");
     }
 }
 
 /// Serves one connection until it ends or the server stops.
-async fn serve(stream: ClientStream, router: Router, mut stopped: watch::Receiver<()>) {
+async fn serve(
+    stream: ClientStream,
+    router: Router,
+    mut stopped: watch::Receiver<()>,
+    header_timeout: Duration,
+) {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    builder.timer(TokioTimer::new()).header_read_timeout(header_timeout);
     builder.max_header_size(HEADER_BYTES_MAX);
     let service = TowerToHyperService::new(router);
     let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
@@ -294,7 +297,7 @@ async fn serve(stream: ClientStream, router: Router, mut stopped: watch::Receive
     }
 }
 
-/// Answers the first request of a client for which there is no place, whatever it asks for.
+/// Refuses the first request of a client beyond the limit, whatever it asks for.
 async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
     let service = service_fn(async |request: hyper::Request<Incoming>| {
         let message = "too many connections are open";
@@ -308,15 +311,15 @@ async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
     match timeout(REFUSAL_TIMEOUT, refused).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a client left before it was refused"),
-        Err(_) => tracing::debug!("a client that has to be refused sent no request"),
+        Err(_) => tracing::debug!("a client beyond the limit sent no request"),
     }
     drop(place);
 }
 
 /// Waits for the connections to end, and ends those that do not.
-async fn drain(mut connections: JoinSet<()>) {
+async fn drain(mut connections: JoinSet<()>, limit: Duration) {
     let all_ended = async { while connections.join_next().await.is_some() {} };
-    if timeout(DRAIN_TIMEOUT, all_ended).await.is_err() {
+    if timeout(limit, all_ended).await.is_err() {
         tracing::warn!(left = connections.len(), "connections did not end in time; closing them");
         connections.shutdown().await;
     }

@@ -1,4 +1,4 @@
-//! What the routes share, and the router that joins them.
+//! The shared state of the routes, and the router that joins them.
 
 use std::{sync::Arc, time::Instant};
 
@@ -20,49 +20,51 @@ use crate::{
     about::{self, CtreeDisplay},
     connect::InstallationPaths,
     guard::{self, CallerRole, RequestGuard},
+    limits::ServerTimes,
     operations, page,
     refusal::{HttpRefusal, RefusalKind},
     route::{self, PersonRoutes, Route, delete, get, post},
     runs, sessions, sign_in,
 };
 
-/// What the routes share.
+/// The shared state of the routes.
 pub(crate) struct ServerState {
     /// The operations and the store.
     pub(crate) app: Arc<App>,
-    /// The security layer's knowledge; the page signs browsers in with it.
+    /// The state of the security layer; the page signs browsers in with it.
     pub(crate) gate: Arc<RequestGuard>,
     /// How agents reach this installation.
     pub(crate) installation: InstallationPaths,
-    /// What the page shows of C-Trees.
+    /// Which parts of C-Trees the page shows.
     pub(crate) ctrees: CtreeDisplay,
+    pub(crate) times: ServerTimes,
     /// Address for agents and people, without a trailing slash.
     pub(crate) base_url: String,
     /// When the server started.
     pub(crate) started: Instant,
-    /// The same, as people say it.
+    /// The same as a timestamp.
     pub(crate) started_at: Timestamp,
     /// Turns true when streams have to end.
     pub(crate) streams: watch::Sender<bool>,
-    /// Places for operations that run at once.
+    /// Permits for operations that run at once.
     pub(crate) calls: Semaphore,
-    /// Places for operations that write, which may wait for another process.
+    /// Permits for writing operations, which may wait for another process.
     pub(crate) writes: Semaphore,
-    /// Places for WebSockets; all of them are free when none is open.
+    /// Permits for WebSockets; all of them are free when none is open.
     pub(crate) sockets: Arc<Semaphore>,
 }
 
 impl ServerState {
     /// A link to the page that signs one browser in, once.
     ///
-    /// The code is in the fragment, which browsers keep to themselves.
+    /// The code is in the fragment, which browsers do not send.
     pub(crate) fn page_link(&self) -> Result<String, getrandom::Error> {
         let Some(keys) = &self.gate.keys else { return Ok(format!("{}/", self.base_url)) };
         let code = keys.codes.issue(CallerRole::Person, Instant::now())?;
         Ok(format!("{}/#code={code}", self.base_url))
     }
 
-    /// Runs blocking work away from the event loop. A panic in it ends this request only.
+    /// Runs blocking work outside the event loop. A panic in it ends only this request.
     pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -70,7 +72,7 @@ impl ServerState {
         run_blocking(&self.calls, work).await
     }
 
-    /// The same for work that writes: it leaves places to those who only read.
+    /// The same for writing work: it leaves permits to readers.
     pub(crate) async fn run_writing<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -90,11 +92,11 @@ impl ServerState {
 }
 
 fn internal(cause: &dyn std::fmt::Display) -> HttpRefusal {
-    tracing::error!(%cause, "a request ended without an answer");
+    tracing::error!(%cause, "a request panicked or was cancelled");
     let recovery = "try again; if it happens again, report it with the server's log";
     HttpRefusal::new(
         RefusalKind::Internal,
-        "the server broke while it worked on this request",
+        "the server failed while handling this request",
         recovery,
     )
 }
@@ -107,17 +109,17 @@ async fn run_blocking<T: Send + 'static>(
     task::spawn_blocking(work).await.map_err(|error| internal(&error))
 }
 
-/// The routes beside those of the bridge and of MCP. Those without a summary are not in the
-/// document, or in another form.
+/// The routes beside those of the bridge and of MCP. Those without a summary are left out of the
+/// document, or described elsewhere.
 pub(crate) fn own_routes() -> Vec<Route> {
     vec![
         post("/api/ops/{name}", "", operations::call),
         get("/assets/{file}", "", page::asset).public(),
         get("/api/ops", "List the operations with their schemas", operations::list),
         get("/api/about", "Describe this server", about::show),
-        get("/openapi.json", "This document", about::openapi),
-        get("/", "The page", page::index).public(),
-        get("/api/session", "Say what the sender may do", sign_in::show),
+        get("/openapi.json", "Return this document", about::openapi),
+        get("/", "Return the page", page::index).public(),
+        get("/api/session", "Show what the sender may do", sign_in::show),
         post("/api/session", "Sign a browser in", sign_in::sign_in).public(),
         delete("/api/session", "Sign this browser out", sign_in::sign_out),
         post(
@@ -133,14 +135,14 @@ pub(crate) fn own_routes() -> Vec<Route> {
     ]
 }
 
-/// Every route; those of the bridge exist with the prefix `/v1`, too.
+/// Every route; those of the bridge also exist with the prefix `/v1`.
 pub(crate) fn all_routes() -> impl Iterator<Item = Route> {
     own_routes().into_iter().chain(sessions::unprefixed()).chain(runs::listed())
 }
 
-/// What only a person may ask for.
+/// Routes that only a person may use.
 pub(crate) fn person_routes() -> PersonRoutes {
-    // The bridge has nothing of that kind, with or without its prefix.
+    // The bridge has no such routes, with or without its prefix.
     PersonRoutes::of(all_routes())
 }
 
@@ -154,21 +156,21 @@ pub(crate) fn router(site: Arc<ServerState>, mcp: HttpEndpoint) -> Router {
         .route_service("/mcp", mcp)
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(unknown_route)
-        // The layer around it has read the body under the limit of its path; extractors of axum
-        // would refuse from 2 MB on.
+        // The layer around it has read the body within the limit of its path; axum's extractors
+        // would refuse it above 2 MB.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(gate, guard::guard))
 }
 
 async fn unknown_route(uri: Uri) -> HttpRefusal {
     let recovery = "GET /openapi.json lists the routes";
-    let message = format!("nothing lives at {}", uri.path());
+    let message = format!("there is no route {}", uri.path());
     HttpRefusal::new(RefusalKind::UnknownRoute, message, recovery)
 }
 
 async fn method_not_allowed(method: Method, uri: Uri) -> HttpRefusal {
-    let recovery = "GET /openapi.json says which methods each route takes";
-    let message = format!("{} does not take {method}", uri.path());
+    let recovery = "GET /openapi.json lists the methods of each route";
+    let message = format!("{} does not support {method}", uri.path());
     HttpRefusal::new(RefusalKind::MethodNotAllowed, message, recovery)
 }
 

@@ -1,6 +1,6 @@
 //! The session bridge: sessions over HTTP, with and without the prefix `/v1` (HB-1).
 //!
-//! Handlers read a request, ask the application and write the answer; what a session does is
+//! Handlers read a request, call the application and write the response; what a session does is
 //! decided in the core. What is deliberately not here: the operations of the registry, which have
 //! routes and errors of their own.
 
@@ -44,14 +44,14 @@ pub(crate) fn unprefixed() -> Vec<Route> {
 fn about_server() -> Vec<Route> {
     let not_kept = "The body is neither stored nor logged.";
     vec![
-        get("/health", "Whether the server works", about::health)
+        get("/health", "Show whether the server works", about::health)
             .public()
-            .about("Needs no token. 503 with the same shape when the store cannot be read."),
-        get("/status", "Health, and how many sessions there are", about::status),
-        get("/models", "Models that sessions can use", about::models),
+            .about("Needs no token. Returns 503 with the same body when the store cannot be read."),
+        get("/status", "Show the health and the number of sessions", about::status),
+        get("/models", "List the models that sessions can use", about::models),
         get(
             "/provider-auth/status",
-            "Provider keys that the server has: none",
+            "List the server's provider keys: none",
             about::provider_status,
         ),
         post("/provider-auth/attach", "Refuse a provider key", about::provider_refused)
@@ -63,21 +63,21 @@ fn about_server() -> Vec<Route> {
 
 fn sessions() -> Vec<Route> {
     vec![
-        get("/sessions", "Sessions, newest first", life::list).about(
+        get("/sessions", "List sessions, newest first", life::list).about(
             "All of them, unless parameters ask for less. When there are more than `limit`, the \
              header `X-Next-Cursor` has the `cursor` of the next page.",
         ),
-        post("/sessions", "Make a session", life::create)
-            .about("With a task, that is the first input."),
-        get("/sessions/{id}", "One session", life::show),
+        post("/sessions", "Create a session", life::create)
+            .about("A task becomes the first input."),
+        get("/sessions/{id}", "Show a session", life::show),
         delete("/sessions/{id}", "Delete a session with its events, lists and tree", life::end),
-        post("/sessions/{id}/input", "Say something", commands::input).about(
+        post("/sessions/{id}/input", "Send an input", commands::input).about(
             "Starts a turn, or waits for the running one: `turn_id` is the turn that takes it. In \
              the session of a run's node it is a message to the node, whose next turn takes it: \
              `turn_id` is null, and the `user_message` follows `seq`. 409 when the run or the node \
              takes no more input.",
         ),
-        post("/sessions/{id}/command", "Give an order", commands::command),
+        post("/sessions/{id}/command", "Send a command", commands::command),
     ]
 }
 
@@ -91,17 +91,17 @@ fn driver_and_events() -> Vec<Route> {
         .about(
             "While the lease lasts, input waits as a `user_message` with `queued` until the host \
              reports `turn_start`. A later call of the same host renews the lease; 409 while \
-             another host or a run drives the session. When the lease expires, inputs that wait \
+             another host or a run drives the session. When the lease expires, waiting inputs \
              end with the reason `no_agent`.",
         ),
         delete("/sessions/{id}/driver", "Release a session", driver::release)
-            .about("404 when no host drives it. Inputs that wait end with the reason `no_agent`."),
+            .about("404 when no host drives it. Waiting inputs end with the reason `no_agent`."),
         get("/sessions/{id}/events", "Follow a session", events::follow)
             .about("409 `resume_window_exceeded`: the resume point does not exist."),
         post("/sessions/{id}/events", "Report an event", ingest::record).about(
             "Types that only the server writes are refused: `stream.*`, `ctree_*`, `session.*`, \
              `run_finished`. An `id` is recorded once. A `tool_call` needs `call_id`, `tool` and \
-             `call`. Once a list has got an update with a revision of its own, updates without one \
+             `call`. Once a list had an update with its own revision, updates without one \
              are recorded but not applied.",
         ),
     ]
@@ -109,14 +109,14 @@ fn driver_and_events() -> Vec<Route> {
 
 fn trees() -> Vec<Route> {
     vec![
-        get("/sessions/{id}/ctrees", "Summary of the C-Tree", ctrees::summary),
-        get("/sessions/{id}/ctrees/tree", "Nodes of the C-Tree", ctrees::tree),
-        get("/sessions/{id}/ctrees/compiled", "The C-Tree as text", ctrees::compiled).about(
-            "The whole answer has at most `max_chars` characters; up to 1,500 the text may have \
+        get("/sessions/{id}/ctrees", "Show the summary of the C-Tree", ctrees::summary),
+        get("/sessions/{id}/ctrees/tree", "List the nodes of the C-Tree", ctrees::tree),
+        get("/sessions/{id}/ctrees/compiled", "Compile the C-Tree to text", ctrees::compiled).about(
+            "The whole response has at most `max_chars` characters; up to 1,500 the text may have \
              1,000 of them. With `dropped_cursor` the nodes that were left out can be listed.",
         ),
-        get("/sessions/{id}/ctrees/dropped", "Nodes left out", ctrees::dropped).about(
-            "What a text leaves out, in the order of dropping: the text that gave the cursor, else \
+        get("/sessions/{id}/ctrees/dropped", "List the nodes left out", ctrees::dropped).about(
+            "What a text leaves out, in the order of dropping: the text with the cursor, else \
              one of `max_chars` characters.",
         ),
     ]
@@ -124,7 +124,7 @@ fn trees() -> Vec<Route> {
 
 fn todos() -> Vec<Route> {
     vec![
-        get("/sessions/{id}/todos", "Todo lists", todos::show),
-        get("/sessions/{id}/todos/history", "A list by revision", todos::history),
+        get("/sessions/{id}/todos", "Show the todo lists", todos::show),
+        get("/sessions/{id}/todos/history", "List the revisions of a todo list", todos::history),
     ]
 }

@@ -1,4 +1,4 @@
-//! How a browser is signed in and out, and what it may do.
+//! Signs browsers in and out, and reports what they may do.
 //!
 //! ```text
 //!   printed link                     ─ a person's session; with its passphrase, if one is set
@@ -48,21 +48,21 @@ pub(crate) struct SignIn {
     /// The person's key, or the agents' token.
     #[schemars(default, with = "String")]
     token: Option<String>,
-    /// What the person's key is protected by.
+    /// The passphrase of the person's key.
     #[schemars(default, with = "String")]
     passphrase: Option<String>,
 }
 
-/// A browser that is signed in now.
+/// A browser that was just signed in.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SignedIn {
-    /// Sent as `Authorization: Bearer` from now on. It is shown once.
+    /// To be sent as `Authorization: Bearer`. It is shown once.
     secret: String,
     /// The session.
     session: PageSession,
 }
 
-/// Who sends requests, and what that allows.
+/// The sender of a request, and what it may do.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WhoAmI {
     /// Whether the sender acts for a person, or has the rights of an agent.
@@ -134,7 +134,7 @@ pub(crate) async fn sign_in(
     Ok(Reply::of(&SignedIn { secret, session }))
 }
 
-/// The role that what was presented stands for.
+/// The role of the presented secret.
 async fn role_of(
     site: &ServerState,
     keys: &Keys,
@@ -146,7 +146,7 @@ async fn role_of(
     let known_by_key = by_token.flatten() == Some(CallerRole::Person);
     let protected = keys.person.has_passphrase().map_err(|error| broken(&error.to_string()))?;
     match &presented.passphrase {
-        // Whoever presents the key itself has opened it already.
+        // A caller with the key itself does not need its passphrase.
         _ if !protected || known_by_key => Ok(role),
         Some(passphrase) => {
             check_passphrase(site, keys, passphrase.clone()).await?;
@@ -175,14 +175,14 @@ async fn check_passphrase(
         Err(PersonKeyError::WrongPassphrase) => {
             tracing::warn!("a browser sent a wrong passphrase");
             sleep(WRONG_PASSPHRASE_PAUSE).await;
-            let recovery = "try again; `muster passphrase change` needs the present one";
+            let recovery = "try again; `muster passphrase change` sets another one";
             Err(HttpRefusal::new(RefusalKind::Unauthorized, "the passphrase is wrong", recovery))
         }
         Err(error) => Err(broken(&error.to_string())),
     }
 }
 
-/// `GET /api/session`: says what the sender may do.
+/// `GET /api/session`: shows what the sender may do.
 pub(crate) async fn show(
     State(site): State<Arc<ServerState>>,
     Extension(access): Extension<Requester>,
@@ -220,14 +220,14 @@ fn end(site: &ServerState, id: PageSessionId) -> Result<NoContent, Fault> {
     Ok(NoContent)
 }
 
-/// `POST /api/session/ticket`: opens one WebSocket, which cannot send headers from a browser.
+/// `POST /api/session/ticket`: opens one WebSocket, because a browser cannot send headers with it.
 pub(crate) async fn ticket(
     State(site): State<Arc<ServerState>>,
     Extension(access): Extension<Requester>,
 ) -> Result<Reply<Ticket>, Fault> {
     let ticket = match (&site.gate.keys, access.role()) {
         (Some(keys), Some(_)) => keys.tickets.issue(access, Instant::now()),
-        // Nobody asks for it where no token is needed.
+        // The ticket is not checked where no token is needed.
         (_, _) => Ok(String::new()),
     };
     let ticket = ticket.map_err(|error| broken(&error.to_string()))?;
@@ -246,7 +246,7 @@ pub(crate) async fn list(
     Ok(Reply::of(&PageSessionsAnswer { sessions }))
 }
 
-/// `DELETE /api/page-sessions/{id}`: signs a browser out, whichever it is.
+/// `DELETE /api/page-sessions/{id}`: signs any browser out.
 pub(crate) async fn revoke(
     State(site): State<Arc<ServerState>>,
     Ids(id): Ids<PageSessionId>,
@@ -260,7 +260,7 @@ impl PathPart for PageSessionId {
     fn read(text: &str) -> Result<Self, Fault> {
         Ok(text.parse().map_err(|()| {
             let recovery = "GET /api/page-sessions lists them";
-            HttpRefusal::new(RefusalKind::UnknownRoute, "there is no such page session", recovery)
+            HttpRefusal::new(RefusalKind::UnknownRoute, "the page session does not exist", recovery)
         })?)
     }
 }
@@ -274,16 +274,16 @@ pub(crate) async fn link(State(site): State<Arc<ServerState>>) -> Result<Reply<P
 fn unauthorized() -> HttpRefusal {
     HttpRefusal::new(
         RefusalKind::Unauthorized,
-        "the code was used already, is too old, or is wrong",
+        "the code is wrong, expired or already used",
         "run `muster page-sessions link` for a fresh link, or paste the key or the token",
     )
 }
 
 fn broken(cause: &str) -> HttpRefusal {
-    tracing::error!(cause, "a browser could not be signed in or out");
+    tracing::error!(cause, "could not sign a browser in or out");
     HttpRefusal::new(
         RefusalKind::Internal,
-        "the sessions of browsers cannot be used now",
+        "the sessions of browsers cannot be read or written",
         "try again",
     )
 }

@@ -1,4 +1,4 @@
-//! What the page and the health check show of the store.
+//! What the page and the health check show about the store.
 
 use muster_api::App;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub(crate) struct WorkspaceStatusView {
     pub(crate) tasks: u64,
 }
 
-/// Asks the store; blocks.
+/// Reads the store; blocks.
 pub(crate) fn read(app: &App) -> Result<StoreStatus, String> {
     let status = app.status().map_err(|error| error.to_string())?;
     let workspaces = status.workspaces.into_iter().map(|workspace| WorkspaceStatusView {

@@ -16,7 +16,7 @@ pub const TOKEN_FILE: &str = "token";
 /// Length of a secret in its text form: 256 bits, hexadecimal.
 const SECRET_CHARS: usize = 64;
 
-/// How tokens and keys begin, so that they are recognized as secrets wherever they are written to.
+/// Prefix of tokens and keys, so that they are recognized as secrets wherever they are written.
 const KEY_BEGIN: &str = "mst_";
 
 /// The secret that clients present as `Authorization: Bearer`.
@@ -31,22 +31,22 @@ pub enum TokenError {
     File {
         /// The token's file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The file holds something else.
-    #[error("{path} does not hold a token: delete the file and start again to get a new one")]
+    /// The file has other content.
+    #[error("{path} does not contain a token: delete the file and start again to get a new one")]
     Malformed {
         /// The token's file.
         path: PathBuf,
     },
-    /// The system gave no randomness.
-    #[error("the system gave no random bytes: {0}")]
+    /// The system returned no random bytes.
+    #[error("the system returned no random bytes: {0}")]
     Randomness(getrandom::Error),
 }
 
 impl Token {
-    /// Reads the token of a storage directory, and makes one when there is none yet.
+    /// Reads the token of a storage directory, and creates it if there is none yet.
     ///
     /// Several processes may do this at once: all of them end up with the same token.
     pub fn load_or_create(directory: &Path) -> Result<Self, TokenError> {
@@ -71,7 +71,7 @@ impl Token {
         Ok(Some(Self(secret.to_owned())))
     }
 
-    /// Writes a complete file beside the final name and links it there, so that nobody ever reads
+    /// Writes a complete file beside the final name and links it there, so that no process reads
     /// half a token and the first of several processes wins.
     fn create(directory: &Path, path: &Path) -> Result<Self, TokenError> {
         let failed = |source| TokenError::File { path: path.to_owned(), source };
@@ -89,12 +89,12 @@ impl Token {
         Self::load(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
     }
 
-    /// Hash of the token: what is bound to it ends with it.
+    /// Hash of the token: sessions bound to it end with it.
     pub(crate) fn digest(&self) -> String {
         digest(&self.0)
     }
 
-    /// Whether a presented secret is this token, in time that does not depend on where they differ.
+    /// Whether a presented secret is this token, in constant time.
     pub fn matches(&self, presented: &str) -> bool {
         secrets_equal(&self.0, presented)
     }
@@ -106,7 +106,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Whether a text has the form of a token or a person's key. Older ones have no beginning.
+/// Whether a string has the form of a token or a person's key. Older ones have no prefix.
 pub(crate) fn is_key(text: &str) -> bool {
     let digits = text.strip_prefix(KEY_BEGIN).unwrap_or(text);
     digits.len() == SECRET_CHARS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -149,7 +149,7 @@ fn write_private(path: &Path, secret: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Takes away whatever others may do with the file, should somebody have opened it up.
+/// Removes the access of others to the file, if it has any.
 #[cfg(unix)]
 fn close_to_others(path: &Path) -> Result<(), TokenError> {
     use std::os::unix::fs::PermissionsExt as _;

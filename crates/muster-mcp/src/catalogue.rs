@@ -75,10 +75,11 @@ impl Catalogue {
 
 impl ListedTool {
     fn of(row: &OperationRow) -> Self {
-        let tool = Tool::new(row.name, row.description().to_owned(), row.listed_input_schema())
-            .with_title(row.title)
-            .with_raw_output_schema(Arc::new(row.listed_output_schema()))
-            .with_annotations(annotations(row.effect));
+        let tool =
+            Tool::new(row.name, row.description().to_owned(), row.listed_input_schema().to_map())
+                .with_title(row.title)
+                .with_raw_output_schema(Arc::new(row.listed_output_schema().to_map()))
+                .with_annotations(annotations(row.effect));
         Self { toolset: row.toolset, tool }
     }
 }

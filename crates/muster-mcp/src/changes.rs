@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use muster_api::{App, StoreError};
+use muster_api::{App, Follower, StoreError};
 use rmcp::{ErrorData, model::JsonObject};
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -16,9 +16,7 @@ use crate::resources::ResourceAddress;
 pub(crate) struct ResourcePosition {
     app: Arc<App>,
     address: ResourceAddress,
-    stream: String,
-    /// Number of the newest event of the stream.
-    seen: u64,
+    signal: Follower,
     /// Position of the newest event of the whole log.
     since: u64,
 }
@@ -27,11 +25,9 @@ impl ResourcePosition {
     /// The current position of the resource.
     pub(crate) async fn now(app: Arc<App>, address: ResourceAddress) -> Result<Self, ErrorData> {
         let read = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {
-            let stream = format!("workspace/{}", address.workspace());
-            let store = app.engine().store();
-            let seen = store.snapshot()?.head(&stream)?.seq;
-            let since = store.position()?;
-            Ok(Self { app, address, stream, seen, since })
+            let signal = app.follow_work(address.workspace())?;
+            let since = app.engine().store().position()?;
+            Ok(Self { app, address, signal, since })
         });
         read.await.map_err(|error| broken(&error))?.map_err(|error| broken(&error))
     }
@@ -42,10 +38,9 @@ impl ResourcePosition {
         uri: String,
         changed: mpsc::Sender<String>,
     ) -> Result<(), ErrorData> {
-        let mut signal = self.app.engine().subscribe(self.stream, self.seen);
         loop {
             tokio::select! {
-                woken = signal.next() => woken.map_err(|error| broken(&error))?,
+                woken = self.signal.next() => woken.map_err(|error| broken(&error))?,
                 () = changed.closed() => return Ok(()),
             };
             let question = self.address.news_since(self.since);

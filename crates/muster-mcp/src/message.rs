@@ -7,10 +7,11 @@ use rmcp::{
     ErrorData,
     model::{
         CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, GetExtensions,
-        JsonRpcMessage, MetaObject, RequestId, RequestMetaObject,
+        JsonObject, JsonRpcMessage, MetaObject, RequestId, RequestMetaObject,
     },
 };
-use serde_json::{Map, Value};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::toolset_choice::RequestedToolset;
 
@@ -40,7 +41,7 @@ pub(crate) fn decode(line: &[u8]) -> Decoded {
 }
 
 /// Parses text as a JSON object that claims to be JSON-RPC 2.0.
-pub(crate) fn parse(text: &[u8]) -> Result<Map<String, Value>, ErrorData> {
+pub(crate) fn parse(text: &[u8]) -> Result<JsonObject, ErrorData> {
     match serde_json::from_slice(text) {
         Ok(Value::Object(message)) => Ok(message),
         Ok(Value::Array(_)) => Err(ErrorData::invalid_request(
@@ -52,7 +53,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Map<String, Value>, ErrorData> {
     }
 }
 
-fn dispatch(mut message: Map<String, Value>) -> Decoded {
+fn dispatch(mut message: JsonObject) -> Decoded {
     let method = message.get("method").and_then(Value::as_str);
     let has_id = message.contains_key("id");
     if method.is_none() && (message.contains_key("result") || message.contains_key("error")) {
@@ -95,7 +96,7 @@ pub(crate) fn request_id(id: &Value) -> Option<RequestId> {
     }
 }
 
-fn through_sdk(message: Map<String, Value>) -> Option<Box<ClientJsonRpcMessage>> {
+fn through_sdk(message: JsonObject) -> Option<Box<ClientJsonRpcMessage>> {
     let message = Value::Object(message);
     let toolset = RequestedToolset::of(&message);
     let mut decoded: ClientJsonRpcMessage = match serde_json::from_value(message) {
@@ -123,30 +124,29 @@ fn tool_call(params: Option<Value>) -> Result<ClientRequest, ErrorData> {
     };
     let mut call = CallToolRequestParams::new(name);
     // TASKS-ARG-1: missing or null means no arguments.
-    match params.remove("arguments") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(arguments)) => call = call.with_arguments(arguments),
-        Some(_) => return Err(ErrorData::invalid_params("arguments must be an object", None)),
+    if let Some(arguments) = member(&mut params, "arguments", "an object")? {
+        call = call.with_arguments(arguments);
     }
-    match params.remove("inputResponses") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(responses)) => {
-            call = call.with_input_responses(responses.into_iter().collect());
-        }
-        Some(_) => return Err(ErrorData::invalid_params("inputResponses must be an object", None)),
+    if let Some(responses) = member(&mut params, "inputResponses", "an object")? {
+        call = call.with_input_responses(responses);
     }
-    match params.remove("requestState") {
-        None | Some(Value::Null) => {}
-        Some(Value::String(state)) => call = call.with_request_state(state),
-        Some(_) => return Err(ErrorData::invalid_params("requestState must be text", None)),
+    if let Some(state) = member::<String>(&mut params, "requestState", "text")? {
+        call = call.with_request_state(state);
     }
     let mut request = CallToolRequest::new(call);
-    match params.remove("_meta") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(meta)) => {
-            request.extensions_mut().insert(RequestMetaObject(MetaObject(meta)));
-        }
-        Some(_) => return Err(ErrorData::invalid_params("_meta must be an object", None)),
+    if let Some(meta) = member(&mut params, "_meta", "an object")? {
+        request.extensions_mut().insert(RequestMetaObject(MetaObject(meta)));
     }
     Ok(ClientRequest::CallToolRequest(request))
+}
+
+/// Takes a member out; one that is null is not there.
+fn member<T: DeserializeOwned>(
+    params: &mut JsonObject,
+    name: &str,
+    expected: &str,
+) -> Result<Option<T>, ErrorData> {
+    let member = params.remove(name).unwrap_or_default();
+    serde_json::from_value(member)
+        .map_err(|_| ErrorData::invalid_params(format!("{name} must be {expected}"), None))
 }

@@ -4,7 +4,7 @@
 //! The text of a plan or task is the result of `tasks_radar` on it. Titles come from agents: they
 //! appear in title fields only, never in a description.
 
-use muster_api::{Envelope, ErrorCode, Json};
+use muster_api::{Envelope, ErrorCode, Json, PageCursor};
 use muster_core::{field, tasks::view::context::ContextView};
 use rmcp::{
     ErrorData,
@@ -215,9 +215,10 @@ impl ResourcePage {
     /// The page of a client's cursor; the first one without.
     pub(crate) fn of(cursor: Option<&str>) -> Result<Self, ErrorData> {
         let Some(cursor) = cursor else { return Ok(Self::Plans(None)) };
-        match cursor.split_once(':') {
-            Some(("plans", rest)) => Ok(Self::Plans(Some(rest.to_owned()))),
-            Some(("tasks", rest)) => Ok(Self::Tasks(rest.to_owned())),
+        let cursor: Option<PageCursor<String, String>> = cursor.parse().ok();
+        match cursor.as_ref().map(|cursor| (&*cursor.at, &cursor.of)) {
+            Some(("plans", rest)) => Ok(Self::Plans(Some(rest.clone()))),
+            Some(("tasks", rest)) => Ok(Self::Tasks(rest.clone())),
             _ => Err(ErrorData::invalid_params(
                 "cursor: expected the nextCursor of the page before",
                 None,
@@ -250,13 +251,14 @@ impl ResourcePage {
         workspace: &str,
         found: &ContextView,
     ) -> (Vec<ResourceEntry>, Option<String>) {
+        let list = |at: &str, of: &String| PageCursor { at, of }.to_string();
         let plans = entries(workspace, ResourceKind::Plan, found);
         match (self, &found.plans_pagination.next_cursor) {
-            (Self::Plans(_), Some(more)) => (plans, Some(format!("plans:{more}"))),
+            (Self::Plans(_), Some(more)) => (plans, Some(list("plans", more))),
             (Self::Plans(_) | Self::Tasks(_), _) => {
                 let tasks = entries(workspace, ResourceKind::Task, found);
                 let next = found.tasks_pagination.next_cursor.as_ref();
-                (plans.into_iter().chain(tasks).collect(), next.map(|next| format!("tasks:{next}")))
+                (plans.into_iter().chain(tasks).collect(), next.map(|next| list("tasks", next)))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The command line. Its doc comments are the help that people read.
+//! The command line. Its doc comments are the help texts.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::{
 /// Heading of the flags that every command has.
 pub(crate) const EVERYWHERE: &str = "Common options";
 
-/// Keeps the work of coding agents, and lets nothing be called done without its proof.
+/// Keeps the work of coding agents and requires proof before anything counts as done.
 ///
 /// Muster keeps plans, tasks and steps with their checkpoints and evidence on your own machine.
 /// Agents reach it over MCP, programs over HTTP, you with `muster tasks` and the page in a browser.
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum CommandLineJob {
-    /// Something that the settings have a say in.
+    /// Commands that read the settings.
     #[command(flatten)]
     Command(ProgramCommand),
     Config(commands::config::ConfigCommand),
@@ -90,7 +90,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What to do with the settings as they are.
+/// Commands that work without the settings.
 #[derive(Subcommand)]
 pub(crate) enum ProgramCommand {
     Serve(commands::serve::Serve),
@@ -105,6 +105,8 @@ pub(crate) enum ProgramCommand {
     Session(commands::session::SessionCommandLine),
     Todo(commands::todo::Todo),
     Handoff(commands::handoff::HandoffCommand),
+    Check(commands::check::CheckCommandLine),
+    Trust(commands::trust::Trust),
     PageSessions(commands::page_sessions::PageSessionsCommand),
     Passphrase(commands::passphrase::Passphrase),
     Explain(commands::explain::Explain),
@@ -121,13 +123,12 @@ pub(crate) enum ProgramCommand {
     DemoAgent(commands::demo::DemoAgent),
     /// Print the OpenAPI document of the HTTP interface
     Openapi,
-    /// Print the reference of all tools as Markdown
-    Reference,
+    Reference(commands::reference::ReferencePage),
 }
 
 impl ProgramCommand {
-    /// What is logged unless MUSTER_LOG says otherwise: a server tells what it does, a command only
-    /// troubles.
+    /// The log level unless MUSTER_LOG sets one: a server logs what it does, a command only
+    /// problems.
     pub(crate) fn log_level(&self) -> Level {
         match self {
             Self::Serve(_) => Level::INFO,
@@ -142,6 +143,8 @@ impl ProgramCommand {
             | Self::Session(_)
             | Self::Todo(_)
             | Self::Handoff(_)
+            | Self::Check(_)
+            | Self::Trust(_)
             | Self::PageSessions(_)
             | Self::Passphrase(_)
             | Self::Explain(_)
@@ -156,7 +159,7 @@ impl ProgramCommand {
             | Self::Demo(_)
             | Self::DemoAgent(_)
             | Self::Openapi
-            | Self::Reference => Level::WARN,
+            | Self::Reference(_) => Level::WARN,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Questions to a running server, over plain HTTP.
+//! Requests to a running server, over plain HTTP.
 //!
-//! Requests are HTTP/1.0: the answer then ends where the connection does, and nothing has to be
-//! taken apart. Redirects are not followed, so the token never leaves for another place. What is
+//! Requests are HTTP/1.0: the response then ends with the connection, and there is no framing to
+//! parse. Redirects are not followed, so the token is never sent elsewhere. What is
 //! deliberately not here: TLS; a server elsewhere is reached through a tunnel.
 
 use std::{
@@ -20,37 +20,35 @@ use crate::{
     person::Person,
 };
 
-/// How long a connection may take.
+/// Timeout of a connection attempt.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server may be silent.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes of an answer at most.
+/// Longest response.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// The port when an address names none.
+/// The port of an address without one.
 const HTTP_PORT: u16 = 80;
 
-/// A server that questions go to.
+/// A server that requests are sent to.
 pub(crate) struct Client {
     server: ServerAddress,
-    /// Host and port as the address names them.
+    /// Host and port as given in the address.
     authority: String,
-    /// What stands before every path.
+    /// Prefix of every path.
     prefix: String,
     /// How long the server may be silent.
     silence: Duration,
-    /// The person's key, once it was needed: a passphrase is asked for once.
+    /// The person's key, kept after its first use: a passphrase is asked for once.
     person_key: Mutex<Option<String>>,
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(crate) struct HttpReply {
-    /// The status code.
     pub(crate) status: u16,
     body: Vec<u8>,
 }
 
-/// A refusal, in either of the shapes that servers write.
+/// An error, in either of the formats that servers use.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Refusal {
@@ -68,14 +66,14 @@ enum RefusalError {
 impl HttpReply {
     pub(crate) fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         serde_json::from_slice(&self.body)
-            .map_err(|error| anyhow!("an answer has an unexpected shape: {error}"))
+            .map_err(|error| anyhow!("the response has an unexpected format: {error}"))
     }
 
     fn refusal(&self) -> Refusal {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Whether the server wants the person's key for what was asked.
+    /// Whether the server requires the person's key for the request.
     fn needs_person(&self) -> bool {
         let code = match self.refusal().error {
             Some(RefusalError::Code(code)) => Some(code),
@@ -87,14 +85,14 @@ impl HttpReply {
 }
 
 impl Client {
-    /// A client of the server that the settings lead to (CF-8).
+    /// A client of the server that the settings select (CF-8).
     pub(crate) fn of(settings: &Settings) -> anyhow::Result<Self> {
         Self::to(server(settings)?)
     }
 
     fn to(server: ServerAddress) -> anyhow::Result<Self> {
         let Some(rest) = strip_scheme(&server.url) else {
-            bail!("{} speaks TLS, which this program does not: use a tunnel", server.url);
+            bail!("{} uses TLS, which this program does not support: use a tunnel", server.url);
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
@@ -113,22 +111,21 @@ impl Client {
         Self::to(local(storage_dir)?)
     }
 
-    /// A client of the server that drives the node whose token this program has, if it has one.
+    /// A client of the server that drives the node of this program's token, if it has one.
     pub(crate) fn of_node(settings: &Settings) -> anyhow::Result<Option<Self>> {
         node_server(settings)?.map(Self::to).transpose()
     }
 
-    /// The same where an answer may take longer.
+    /// The same client with a longer timeout for responses.
     pub(crate) fn patient(self, silence: Duration) -> Self {
         Self { silence, ..self }
     }
 
-    /// The server's address.
     pub(crate) fn url(&self) -> &str {
         &self.server.url
     }
 
-    /// Who said that the server is there.
+    /// Where the server's address came from.
     pub(crate) fn source(&self) -> &ValueSource {
         &self.server.source
     }
@@ -177,7 +174,7 @@ impl Client {
 
     fn exchange(&self, request: &str) -> anyhow::Result<HttpReply> {
         let answer = self.connect().and_then(|stream| exchange(stream, request, self.silence));
-        answer.with_context(|| format!("no answer from {}", self.server.url))
+        answer.with_context(|| format!("no response from {}", self.server.url))
     }
 
     fn key_of(&self, person: &Person) -> anyhow::Result<String> {
@@ -189,7 +186,7 @@ impl Client {
         Ok(known.insert(key).clone())
     }
 
-    /// The same where anything but success is an error, in the words of the server.
+    /// Sends a request; any status but success is an error in the server's words.
     fn accepted(&self, method: &str, path: &str, body: Option<&str>) -> anyhow::Result<HttpReply> {
         let reply = self.send(method, path, body)?;
         if (200..300).contains(&reply.status) {
@@ -202,7 +199,7 @@ impl Client {
             Refusal { error: Some(RefusalError::Full { message: Some(message), .. }), .. } => {
                 bail!("{message}")
             }
-            _ => bail!("{} answers with status {}", self.server.url, reply.status),
+            _ => bail!("{} returned HTTP status {}", self.server.url, reply.status),
         }
     }
 
@@ -251,15 +248,15 @@ fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Resu
     read_reply(stream)
 }
 
-/// What stands behind `http://`.
+/// The part after `http://`.
 fn strip_scheme(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     scheme.eq_ignore_ascii_case("http").then_some(rest)
 }
 
-/// Reads an answer to its end.
+/// Reads a response to its end.
 fn read_reply(stream: impl io::Read) -> io::Result<HttpReply> {
-    let broken = || io::Error::new(io::ErrorKind::InvalidData, "this is no HTTP server");
+    let broken = || io::Error::new(io::ErrorKind::InvalidData, "the response is not HTTP");
     let mut reader = BufReader::new(stream.take(ANSWER_BYTES_MAX));
     let mut line = String::new();
     reader.read_line(&mut line)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod call;
+pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod contained;
@@ -27,4 +28,5 @@ pub(crate) mod setup;
 pub(crate) mod status;
 pub(crate) mod tasks;
 pub(crate) mod todo;
+pub(crate) mod trust;
 pub(crate) mod worktrees;

@@ -1,8 +1,8 @@
 //! Settings of the whole program: a file, the environment and flags, in rising precedence.
 //!
 //! Every setting is one row of [`entries`]; the reference page, `muster config show`, the help of
-//! flags and the complaints about bad values come from that row. A setting is read when a command
-//! asks for it, so a bad value stops only the commands that need it. What is deliberately not here:
+//! flags and the errors about bad values come from that row. A setting is read when a command
+//! needs it, so a bad value stops only the commands that need it. What is deliberately not here:
 //! what the settings do.
 
 mod bad_value;
@@ -46,7 +46,6 @@ use crate::arguments::GlobalFlags;
 use file::File;
 use places::Variables;
 
-/// Everything that settings are read from.
 pub(crate) struct Settings {
     shared: GlobalFlags,
     variables: Variables,
@@ -69,7 +68,7 @@ impl Settings {
         self.get_over(setting, None)
     }
 
-    /// The value of a setting, with the command's own flag on top.
+    /// The value of a setting, with the command's own flag first.
     pub(crate) fn get_over<T>(
         &self,
         setting: &Setting<T>,
@@ -81,7 +80,7 @@ impl Settings {
         }
     }
 
-    /// The workspace that was asked for with `--workspace`, else the one that is set.
+    /// The workspace of `--workspace`, else the one in the settings.
     pub(crate) fn workspace(&self, asked: Option<&str>) -> Result<Option<WorkspaceId>, BadValue> {
         let flag = match asked {
             Some(text) => {
@@ -95,12 +94,12 @@ impl Settings {
         Ok(self.get_over(&WORKSPACE, flag.map(Some))?.value)
     }
 
-    /// The file of this program, if there is one.
+    /// The settings file, if there is one.
     pub(crate) fn file_path(&self) -> Option<&Path> {
         self.file.path()
     }
 
-    /// What is odd about the file, though nothing that keeps a command from running.
+    /// Warnings about the file that do not keep a command from running.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.file.warnings(ALL.iter().map(|entry| entry.row()))
     }

@@ -1,8 +1,8 @@
-//! Where the running servers of a storage folder are, for clients on this machine.
+//! Finds the running servers of a storage folder, for clients on this machine.
 //!
-//! Each server writes its address into a file of its own and holds a lock beside it for as long as
-//! it runs. A client believes an address only while that lock is held: what a killed server left
-//! behind might be the address of somebody else's program by now, which must not get the token.
+//! Each server writes its address into a file and holds a lock beside it for as long as
+//! it runs. A client trusts an address only while that lock is held: the address of a killed server
+//! may belong to another program by now, which must not get the token.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -14,36 +14,34 @@ use std::{
 
 /// Folder of the files, inside the storage folder.
 const FOLDER: &str = "servers";
-/// Ending of a file that holds an address.
+/// Extension of a file with an address.
 const ADDRESS: &str = "url";
-/// Ending of the lock beside it.
+/// Extension of the lock beside it.
 const LOCK: &str = "lock";
 
-/// An address that is written down until this is dropped.
+/// An address that is published until this is dropped.
 #[derive(Debug)]
 pub(crate) struct WrittenDown {
     address: PathBuf,
     lock: PathBuf,
-    /// Gives the lock up when it is closed.
+    /// Holds the lock until it is closed.
     _held: File,
 }
 
-/// A server that runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RunningServer {
-    /// Its address.
     pub(crate) url: String,
-    /// The file that says so.
+    /// The file with the address.
     pub(crate) file: PathBuf,
 }
 
 impl WrittenDown {
-    /// Writes down where this process serves the storage folder.
+    /// Publishes the address where this process serves the storage folder.
     pub(crate) fn write(storage_dir: &Path, url: &str) -> io::Result<Self> {
         let folder = storage_dir.join(FOLDER);
         create_private(&folder)?;
         sweep(&folder)?;
-        // Never the name of an earlier process, whose files somebody may be removing.
+        // Never the name of an earlier process, whose files another server may be removing.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let name = format!("{}-{}", process::id(), now.as_nanos());
         let lock = folder.join(&name).with_extension(LOCK);
@@ -62,7 +60,7 @@ impl Drop for WrittenDown {
     fn drop(&mut self) {
         for file in [&self.address, &self.lock] {
             if let Err(error) = fs::remove_file(file) {
-                tracing::debug!(%error, file = %file.display(), "not removed");
+                tracing::debug!(%error, file = %file.display(), "could not remove the file");
             }
         }
     }
@@ -88,7 +86,7 @@ fn is_held(address: &Path) -> bool {
     lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Removes what killed servers left behind.
+/// Removes the files of killed servers.
 fn sweep(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let file = entry?.path();
@@ -161,7 +159,7 @@ mod tests {
         fs::write(left.join("7-7.url"), "http://127.0.0.1:7\n").unwrap();
         assert_eq!(found(&folder), None, "no lock at all");
         fs::write(left.join("7-7.lock"), "").unwrap();
-        assert_eq!(found(&folder), None, "a lock that nobody holds");
+        assert_eq!(found(&folder), None, "a lock that no process holds");
         let running = WrittenDown::write(folder.path(), "http://127.0.0.1:8").unwrap();
         assert_eq!(found(&folder).as_deref(), Some("http://127.0.0.1:8"));
         assert!(!left.join("7-7.url").exists() && !left.join("7-7.lock").exists());

@@ -24,11 +24,11 @@ use clap::Parser as _;
 use arguments::{Arguments, CommandLineJob, ProgramCommand};
 use config::Settings;
 
-/// Exit code of a command that was asked wrongly, as clap uses it.
+/// Exit code of a wrong command line, as in clap.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    // Answers --version and --help itself, before anything else is set up.
+    // Handles --version and --help before anything else is set up.
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(code) => code,
@@ -47,9 +47,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let outcome = match job {
-        // Becomes another program, so nothing is set up that only this one needs.
+        // This process becomes another program, so nothing is set up that only this one needs.
         CommandLineJob::Contained(contained) => return Ok(commands::contained::run(&contained)),
-        // Shows what is wrong with the settings, so it must not stumble over them first.
+        // This shows invalid settings, so they must not stop it.
         CommandLineJob::Config(config) => commands::config::run(shared, &config),
         CommandLineJob::Command(command) => {
             let settings = Settings::load(shared)?;
@@ -61,7 +61,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
     };
     outcome.or_else(|error| match error.downcast_ref::<io::Error>() {
-        // Whoever read our output has seen enough, as with `muster call … | head`.
+        // The reader of our output has closed it, as with `muster call … | head`.
         Some(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         _ => Err(error),
     })
@@ -75,6 +75,8 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Tasks(tasks) => commands::tasks::run(settings, &tasks),
         ProgramCommand::Explain(explain) => commands::explain::run(&explain),
         ProgramCommand::Handoff(handoff) => commands::handoff::run(settings, &handoff),
+        ProgramCommand::Check(check) => commands::check::run(settings, &check),
+        ProgramCommand::Trust(trust) => commands::trust::run(settings, &trust),
         ProgramCommand::Hook(hook) => commands::hook::run(settings, &hook),
         ProgramCommand::Setup(setup) => commands::setup::run(settings, &setup),
         ProgramCommand::Export(export) => commands::export::run(settings, &export),
@@ -95,6 +97,6 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Demo(demo) => commands::demo::run(&demo),
         ProgramCommand::DemoAgent(agent) => commands::demo::play(&agent),
         ProgramCommand::Openapi => commands::openapi::run(),
-        ProgramCommand::Reference => commands::reference::run(),
+        ProgramCommand::Reference(page) => commands::reference::run(&page),
     }
 }

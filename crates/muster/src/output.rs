@@ -1,4 +1,4 @@
-//! What people and programs read: answers on stdout, complaints on stderr.
+//! Output for people and programs: results on stdout, errors on stderr.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use crate::screen::{Screen, harmless_json};
 
-/// Writes text without colours to stdout.
+/// Writes plain text to stdout.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     print_on(Screen::PLAIN, text)
 }
 
-/// Writes text that was made for a screen to stdout.
+/// Writes text with colours to stdout.
 pub(crate) fn print_on(screen: Screen, text: &str) -> io::Result<()> {
     write(&screen.harmless(text))
 }
@@ -44,7 +44,7 @@ pub(crate) fn complain(message: &str) {
 
 /// Writes a message to stderr.
 pub(crate) fn remark(message: &str) {
-    // Nobody is left to tell when stderr is gone; the exit code still says it.
+    // Nothing can be reported when stderr is closed; the exit code still reports it.
     if writeln!(io::stderr().lock(), "{}", Screen::PLAIN.harmless(message)).is_err() {
         tracing::debug!("stderr is closed");
     }

@@ -1,4 +1,4 @@
-//! What the commands for people share: their flags, the workspace they mean, and calling
+//! Shared parts of the commands for people: flags, the workspace, and calls of
 //! operations.
 
 use std::fmt;
@@ -17,18 +17,18 @@ use crate::{
     storage,
 };
 
-/// Workspaces named in a complaint.
+/// Workspaces listed in an error.
 const NAMED_MAX: usize = 10;
 
 /// Which workspace a command is about.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct InWorkspace {
-    /// Workspace; without it the only one there is [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// Workspace; the only one by default [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE", global = true)]
     pub(crate) workspace: Option<String>,
 }
 
-/// How a command's answer looks.
+/// The output format of a command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Look {
     /// Print the raw results as JSON
@@ -41,12 +41,11 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// The screen to write for.
     pub(crate) fn screen(&self) -> Screen {
         Screen::of_stdout(self.color)
     }
 
-    /// Prints the results as they are, or as a person likes to read them.
+    /// Prints the results as JSON or formatted for a person.
     pub(crate) fn print(
         &self,
         raw: &impl Serialize,
@@ -68,7 +67,7 @@ pub(crate) struct OpenWorkspace {
 }
 
 impl OpenWorkspace {
-    /// Opens the store that must be there, and finds out which workspace is meant.
+    /// Opens the store, which must exist, and finds out which workspace is meant.
     pub(crate) fn open(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Self> {
         let app = storage::open_existing(settings)?;
         let workspace = match settings.workspace(asked.workspace.as_deref())? {
@@ -78,23 +77,21 @@ impl OpenWorkspace {
         Ok(Self { app, workspace })
     }
 
-    /// The workspace's name.
     pub(crate) fn workspace(&self) -> &WorkspaceId {
         &self.workspace
     }
 
-    /// The application.
     pub(crate) fn app(&self) -> &App {
         &self.app
     }
 
-    /// Refuses a name that nothing was ever written under.
+    /// Refuses a workspace that was never written to.
     pub(crate) fn must_exist(&self) -> anyhow::Result<()> {
         let workspaces = self.app.status()?.workspaces;
         if workspaces.iter().any(|known| known.name == self.workspace.as_str()) {
             return Ok(());
         }
-        bail!("there is no workspace {}{}", self.workspace, among(&workspaces))
+        bail!("workspace {} does not exist{}", self.workspace, among(&workspaces))
     }
 
     /// Calls an operation in the workspace and returns its result.
@@ -109,8 +106,8 @@ impl OpenWorkspace {
     }
 }
 
-/// Arguments of an operation as a command takes them. The operation checks them: what is wrong with
-/// one has the same words on every surface.
+/// Arguments of an operation from the command line. The operation checks them, so that errors
+/// read the same on every surface.
 pub(crate) trait OperationCall: Serialize {
     const OPERATION: &'static str;
     type Response: DeserializeOwned;
@@ -125,19 +122,19 @@ pub(crate) fn arguments(call: &impl Serialize) -> Map<String, Value> {
 
 fn unreadable(operation: &str, error: &serde_json::Error) -> anyhow::Error {
     if error.is_data() {
-        return anyhow!("an answer has an unexpected shape: {error}");
+        return anyhow!("the result has an unexpected format: {error}");
     }
-    // A value that came into the store when its depth was not looked at yet.
-    anyhow!("the answer of {operation} nests too deep to be read: {error}")
+    // Such a value was stored before nesting was limited.
+    anyhow!("the result of {operation} is nested too deeply to be read: {error}")
 }
 
-/// A refusal in words, with where to read more.
+/// An error with its recovery, and where to read more.
 fn refused(error: &ApiError) -> anyhow::Error {
     let code = error.code.name();
     anyhow!("{}\n  {}\n  muster explain {code}", error.message, error.recovery)
 }
 
-/// Nobody said which workspace is meant, and it does not follow from what there is.
+/// No workspace was named, and it cannot be derived.
 #[derive(Debug)]
 pub(crate) struct Undecided(String);
 
@@ -152,11 +149,11 @@ impl std::error::Error for Undecided {}
 fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
     let workspaces = app.status()?.workspaces;
     let complaint = match &workspaces[..] {
-        [] => "there is no workspace yet: the first write creates one, for example\n  \
+        [] => "no workspace exists yet: the first write creates one, for example\n  \
                muster call tasks_create --workspace my-project --title 'First plan'"
             .to_owned(),
         [only] => {
-            let bad = |_| anyhow!("{:?} is no workspace id", only.name);
+            let bad = |_| anyhow!("{:?} is not a valid workspace id", only.name);
             return only.name.parse().map_err(bad);
         }
         several => format!(
@@ -167,7 +164,7 @@ fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
     Err(Undecided(complaint).into())
 }
 
-/// The names there are, behind a colon.
+/// The existing names, after a colon.
 fn among(workspaces: &[WorkspaceStatus]) -> String {
     let names = workspaces.iter().take(NAMED_MAX).map(|workspace| workspace.name.as_str());
     let names = names.collect::<Vec<_>>().join(", ");

@@ -1,7 +1,7 @@
 //! The person's key for commands of a person, and the passphrase that may protect it.
 //!
-//! A passphrase comes from the file that `MUSTER_PASSPHRASE_FILE` names, or from the terminal. It
-//! is asked for when it is needed, once per command, and nothing of it is kept.
+//! A passphrase comes from the file in `MUSTER_PASSPHRASE_FILE`, or from the terminal. It
+//! is asked for when it is needed, once per command, and is not stored.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ const PASSPHRASE_BYTES_MAX: u64 = 4096;
 /// Name of standard input where a file is expected.
 const STDIN: &str = "-";
 
-/// The person at this machine, as far as commands can tell.
+/// The person at this machine.
 #[derive(Debug)]
 pub(crate) struct Person {
     key: PersonKey,
@@ -32,13 +32,13 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// The person whose storage folder the settings lead to.
+    /// The person of the settings' storage folder.
     pub(crate) fn of(settings: &Settings) -> anyhow::Result<Self> {
         let key = PersonKey::of(&storage::directory(settings)?);
         Ok(Self { key, passphrase_file: settings.get(&PASSPHRASE_FILE)?.value })
     }
 
-    /// The person of a storage folder that no passphrase protects.
+    /// The person of a storage folder without a passphrase.
     pub(crate) fn of_folder(storage_dir: &Path) -> Self {
         Self { key: PersonKey::of(storage_dir), passphrase_file: None }
     }
@@ -48,7 +48,7 @@ impl Person {
         &self.key
     }
 
-    /// The key, after its passphrase was asked for if it has one.
+    /// The key; asks for its passphrase if it has one.
     pub(crate) fn open(&self) -> anyhow::Result<String> {
         match self.key.open(None) {
             Err(PersonKeyError::PassphraseNeeded) => {
@@ -59,7 +59,7 @@ impl Person {
         }
     }
 
-    /// The present passphrase, from the file or the terminal.
+    /// The current passphrase, from the file or the terminal.
     pub(crate) fn passphrase(&self, question: &str) -> anyhow::Result<String> {
         match &self.passphrase_file {
             Some(file) => from_file(file),
@@ -68,11 +68,11 @@ impl Person {
     }
 }
 
-/// Asks at the terminal.
+/// Prompts at the terminal.
 pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     prompt::hidden(question).with_context(|| {
         format!(
-            "the passphrase cannot be asked for here; name a file that holds it with {}",
+            "there is no terminal to prompt for the passphrase; set {} to a file that holds it",
             PASSPHRASE_FILE.row.variables[0]
         )
     })
@@ -90,6 +90,6 @@ pub(crate) fn from_file(file: &Path) -> anyhow::Result<String> {
     read.with_context(|| format!("cannot read a passphrase from {}", file.display()))?;
     match text.lines().next() {
         Some(line) if !line.is_empty() => Ok(line.to_owned()),
-        Some(_) | None => bail!("{} does not begin with a passphrase", file.display()),
+        Some(_) | None => bail!("{} has no passphrase on its first line", file.display()),
     }
 }

@@ -1,6 +1,6 @@
 //! `runs.toml` in the storage folder: which programs can be nodes, and how runs are driven.
 //!
-//! Commands of programs stand here and nowhere else: no request can name one.
+//! Commands of programs are set here and nowhere else: no request can name one.
 
 use std::{
     collections::BTreeMap,
@@ -21,9 +21,9 @@ use crate::config::complaint;
 /// Name of the file.
 const FILE: &str = "runs.toml";
 
-/// How a server drives runs, and where people may choose directories.
+/// How a server drives runs, and which folders people may choose.
 pub(crate) struct RunServerSettings {
-    /// For whatever drives the runs.
+    /// Settings of the engine that drives runs.
     pub(crate) settings: RunsSettings,
     /// Folders below which runs may be started.
     pub(crate) roots: Vec<PathBuf>,
@@ -57,7 +57,7 @@ struct Entry {
     contain: Option<Limits>,
 }
 
-/// What a program is kept from.
+/// What a program cannot access.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Limits {
@@ -66,7 +66,7 @@ enum Limits {
     Off,
 }
 
-/// How far a program may reach that does not ask.
+/// What a program may do without asking.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Reach {
@@ -90,7 +90,7 @@ enum Tools {
     Own,
 }
 
-/// Reads the file of a storage folder; everything is by default without one.
+/// Reads the file of a storage folder; without one, everything has its default.
 pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServerSettings> {
     let path = storage_dir.join(FILE);
     let text = match fs::read_to_string(&path) {
@@ -100,7 +100,7 @@ pub(crate) fn read(storage_dir: &Path) -> anyhow::Result<RunServerSettings> {
             return Err(error).with_context(|| format!("cannot read {}", path.display()));
         }
     };
-    let served = std::env::current_dir().context("the current directory is gone")?;
+    let served = std::env::current_dir().context("the current directory does not exist")?;
     let mut server =
         parse(&text, storage_dir, served).with_context(|| format!("in {}", path.display()))?;
     let program = std::env::current_exe().ok();
@@ -123,7 +123,7 @@ fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunS
         .roots
         .unwrap_or_else(|| std::iter::once(served.clone()).chain(std::env::home_dir()).collect());
     if roots.is_empty() {
-        bail!("roots must name a folder where runs may work");
+        bail!("roots must name at least one folder for runs");
     }
     let home = storage_dir.canonicalize().unwrap_or_else(|_| storage_dir.to_owned());
     let mut settings = RunsSettings::of(home, served);
@@ -153,14 +153,14 @@ fn parse(text: &str, storage_dir: &Path, served: PathBuf) -> anyhow::Result<RunS
     Ok(RunServerSettings { settings, roots })
 }
 
-/// A profile; programs of a known family are spoken to in its own way unless it says otherwise.
+/// A profile; programs of a known family use its own protocol unless it sets another.
 fn profile(provider: Provider, entry: Entry) -> anyhow::Result<Profile> {
     if entry.command.first().is_none_or(|program| program.trim().is_empty()) {
-        bail!("command needs a program");
+        bail!("command must name a program");
     }
     let mut profile = match (entry.protocol, provider) {
         (Some(Speech::Native), Provider::Custom) => {
-            bail!("protocol native is for codex, claude and gemini");
+            bail!("protocol native is only for codex, claude and gemini");
         }
         (Some(Speech::Native), _)
         | (None, Provider::Codex | Provider::Claude | Provider::Gemini) => {
@@ -182,7 +182,7 @@ fn profile(provider: Provider, entry: Entry) -> anyhow::Result<Profile> {
     profile.start_timeout_seconds = seconds;
     profile.sandbox = match (entry.sandbox, provider) {
         (Some(_), Provider::Claude | Provider::Gemini | Provider::Custom) => {
-            bail!("sandbox is for codex: the others have none that could be set");
+            bail!("sandbox is only for codex: the others have no such setting");
         }
         (Some(Reach::DangerFullAccess), Provider::Codex) => Sandbox::Off,
         (Some(Reach::WorkspaceWrite) | None, _) => Sandbox::Workspace,
@@ -243,7 +243,7 @@ mod tests {
             ("max_parallel_turns = 0", "from 1 to 256"),
             ("roots = []", "roots"),
             ("[profiles.other.default]\ncommand = [\"x\"]", "codex, claude"),
-            ("[profiles.custom.default]\ncommand = []", "needs a program"),
+            ("[profiles.custom.default]\ncommand = []", "must name a program"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"xml\"", "xml"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\nprotocol = \"native\"", "native"),
             ("[profiles.custom.default]\ncommand = [\"x\"]\ncontain = \"some\"", "some"),

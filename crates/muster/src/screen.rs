@@ -1,6 +1,6 @@
-//! How answers for people look: colours, width, progress bars, wrapped lines.
+//! How output for people looks: colours, width, progress bars, wrapped lines.
 //!
-//! What is deliberately not here: what the answers say.
+//! What is deliberately not here: the content.
 
 mod harmless;
 
@@ -13,7 +13,7 @@ use clap::ValueEnum;
 
 pub(crate) use self::harmless::{harmless_json, spelled_out};
 
-/// Columns when nothing tells how wide the screen is.
+/// Columns when the width is unknown.
 const COLUMNS_DEFAULT: usize = 80;
 /// Columns below which lines would be all indentation.
 const COLUMNS_MIN: usize = 40;
@@ -34,20 +34,20 @@ pub(crate) enum Color {
     Never,
 }
 
-/// What a piece of text is, as far as its colour goes.
+/// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// A name or heading.
     Strong,
-    /// Beside the point.
+    /// Less important.
     Faint,
     /// Done, confirmed.
     Good,
-    /// Under way.
+    /// In progress.
     Active,
     /// Worth a look.
     Warning,
-    /// In the way.
+    /// A problem.
     Bad,
 }
 
@@ -67,7 +67,7 @@ impl Tone {
     }
 }
 
-/// The screen that an answer is written for.
+/// The screen that output is written for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
     colored: bool,
@@ -78,7 +78,7 @@ impl Screen {
     /// A file: no colours, and lines of any length.
     pub(crate) const PLAIN: Self = Self { colored: false, columns: usize::MAX };
 
-    /// The screen behind stdout.
+    /// The screen of stdout.
     pub(crate) fn of_stdout(color: Color) -> Self {
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -90,7 +90,7 @@ impl Screen {
         Self { colored, columns: columns().clamp(COLUMNS_MIN, COLUMNS_MAX) }
     }
 
-    /// How many characters a line has.
+    /// Width in characters.
     pub(crate) fn columns(self) -> usize {
         self.columns
     }
@@ -115,8 +115,8 @@ impl Screen {
         self.paint(tone, &filled) + &self.paint(Tone::Faint, &empty)
     }
 
-    /// A text to its last character, blanks too, in lines that end before the screen does; lines
-    /// behind the first start with `indent`.
+    /// All of the text, blanks too, in lines that fit the screen; lines
+    /// after the first start with `indent`.
     pub(crate) fn folded(self, text: &str, indent: &str) -> String {
         let room = self.columns.saturating_sub(indent.chars().count()).max(20);
         let pieces = |line: &str| {
@@ -128,7 +128,7 @@ impl Screen {
         lines.join(&format!("\n{indent}"))
     }
 
-    /// A text in lines that start with `indent` and end before the screen does.
+    /// The text in lines that start with `indent` and fit the screen.
     pub(crate) fn wrapped(self, text: &str, indent: &str) -> Vec<String> {
         let room = self.columns.saturating_sub(indent.chars().count()).max(20);
         let lines = text.lines().flat_map(|line| wrap(line, room));
@@ -136,14 +136,14 @@ impl Screen {
     }
 }
 
-/// The screen's width: what COLUMNS says, else the terminal, else the usual.
+/// The screen's width: COLUMNS, else the terminal, else the default.
 fn columns() -> usize {
     let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
         .unwrap_or(COLUMNS_DEFAULT)
 }
 
-/// The text in one line, or its beginning and `…` when it is longer than `room` characters.
+/// The text on one line, shortened with `…` when it is longer than `room` characters.
 pub(crate) fn cut(text: &str, room: usize) -> String {
     let text = text.replace(['\n', '\t'], " ");
     if text.chars().count() <= room {
@@ -155,13 +155,13 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     short
 }
 
-/// The text and blanks up to `room` characters; longer texts are cut.
+/// The text padded with blanks to `room` characters; longer text is shortened.
 pub(crate) fn fill(text: &str, room: usize) -> String {
     format!("{:room$}", cut(text, room))
 }
 
-/// One line as it is when it fits, else broken between words; words longer than the room are
-/// broken themselves.
+/// One line as it is when it fits, else broken between words; longer words are
+/// broken too.
 fn wrap(line: &str, room: usize) -> Vec<String> {
     if line.chars().count() <= room {
         return vec![line.to_owned()];

@@ -1,24 +1,24 @@
-//! Requests to stop. They are heard on a thread of its own, so that a server stops in time even
-//! when every thread that works for it is stuck.
+//! Requests to stop. A thread of its own receives them, so that a server stops in time even
+//! when all of its worker threads are stuck.
 
 use std::{io, process, sync::mpsc, thread, time::Duration};
 
 use tokio::{runtime, sync::watch};
 
-/// Exit code of a program that a second Ctrl-C ended at once.
+/// Exit code after a second Ctrl-C.
 const INTERRUPTED: i32 = 130;
 /// Exit code of a program that did not stop in time.
 const LATE: i32 = 1;
 
-/// Says when the program shall stop.
+/// Resolves when the program should stop.
 #[derive(Clone)]
 pub(crate) struct StopRequest {
     asked: watch::Receiver<bool>,
 }
 
 impl StopRequest {
-    /// Listens for signals from now on. The first one asks to stop; the program is ended by the
-    /// second, or when it is still there after the grace time.
+    /// Listens for signals from now on. The first one asks to stop; the second one, or the end of
+    /// the grace time, ends the program.
     pub(crate) fn listen(grace: Duration) -> io::Result<Self> {
         let (ask, asked) = watch::channel(false);
         let (listening, outcome) = mpsc::sync_channel(1);
@@ -41,10 +41,10 @@ impl StopRequest {
         Ok(Self { asked })
     }
 
-    /// Waits until the program shall stop.
+    /// Waits until the program should stop.
     pub(crate) async fn wait(&mut self) {
         if self.asked.wait_for(|asked| *asked).await.is_err() {
-            tracing::error!("signals are not heard any more");
+            tracing::error!("the signal thread ended; signals are ignored from now on");
         }
     }
 }
@@ -67,7 +67,7 @@ async fn attend(mut signals: Signals, ask: &watch::Sender<bool>, grace: Duration
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// Comes when the terminal is closed.
+    /// Sent when the terminal is closed.
     hang_up: tokio::signal::unix::Signal,
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn again(arguments: &[&str]) -> Result<Command, String> {
 
 /// The file of this program. If it was rebuilt since it was started, the system reports the old one
 /// as deleted.
-fn this_program() -> Result<PathBuf, String> {
+pub(crate) fn this_program() -> Result<PathBuf, String> {
     let path = env::current_exe().map_err(|error| error.to_string())?;
     let rebuilt = path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
     Ok(rebuilt.unwrap_or(path))

@@ -35,6 +35,7 @@ pub(super) fn check(workspace: &Workspace, place: &Path) -> Result<Tally> {
     let server = Server::start(&mut serve, place, "document-server")?;
     let url = server.text_after("listens on")?;
     let mut command = kit.module("schemathesis.cli");
+    command.arg("--config-file").arg(sources.join("schemathesis.toml"));
     command.args(["run", &format!("{url}/openapi.json"), "--checks", CHECKS]);
     command.args(["--phases", "examples,coverage", "--no-color", "--workers", "4"]);
     let ended = Script::start(command.current_dir(place), place, "document")?.wait(TIME_MAX)?;

@@ -70,7 +70,7 @@ const HOMES: [(&str, &[&str]); 11] = [
     ),
     ("clap", &["muster", "xtask"]),
     ("anyhow", &["muster", "xtask"]),
-    ("toml*", &["muster"]),
+    ("toml*", &["muster", "muster-agents"]),
     ("tracing-subscriber", &["muster"]),
 ];
 

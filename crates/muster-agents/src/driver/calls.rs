@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::NodeDriver;
 use crate::{
-    provider::Answered,
+    provider::{Answered, ProviderOrder},
     tools::{self, Called},
 };
 
@@ -35,12 +35,12 @@ impl NodeDriver {
         if let Err(error) = events {
             let tool_id = tool;
             let result = ToolResult::default();
-            self.answer(&ToolCompleted { tool_id, result, error: Some(error) }).await;
+            self.answer(ToolCompleted { tool_id, result, error: Some(error) }).await;
         }
     }
 
     /// Sends the outcome of a call to the program that made it.
-    pub(super) async fn answer(&mut self, completed: &ToolCompleted) {
+    pub(super) async fn answer(&mut self, completed: ToolCompleted) {
         let Some(drive) = self.turn.as_mut() else { return };
         drive.tools.remove(&completed.tool_id);
         drive.last_activity = Instant::now();
@@ -48,13 +48,14 @@ impl NodeDriver {
         drive.waiting.retain(|_, tool| *tool != completed.tool_id);
         let answered = Answered {
             turn: drive.turn,
-            id: &id,
-            name: &name,
-            result: &completed.result,
-            error: completed.error.as_ref(),
+            id,
+            name,
+            result: completed.result,
+            error: completed.error,
             at: self.shared.engine.now(),
         };
-        let sent = self.open.as_mut().map(|open| open.session.answer(&answered));
+        let order = ProviderOrder::Answer(Box::new(answered));
+        let sent = self.open.as_mut().map(|open| open.session.send(order));
         if sent.is_none_or(|sent| sent.is_err()) {
             tracing::debug!(node = %self.node, "could not send a tool result to the program");
         }

@@ -4,16 +4,15 @@ use std::time::Duration;
 
 use super::{NodeDriver, drive::Extent};
 use crate::{
-    provider::{Signal, Verdict},
+    provider::{ProviderOrder, Signal},
     shared::RunEvents,
     todos, tools,
 };
 use muster_core::{
     run::{
         Ask, RunFact,
-        approval::{Resolution, Verdict as Decided},
+        approval::Resolution,
         command::RetryHint,
-        edge::ActorKind,
         event::LogSource,
         id::TurnId,
         lookup,
@@ -160,7 +159,8 @@ impl NodeDriver {
         });
         if !admitted {
             self.count_refused(turn).await;
-            return self.decide_at_once(turn, &id, Err("too many questions at once"));
+            let denied = Resolution::denied("too many questions at once");
+            return self.decide_at_once(turn, id, denied);
         }
         let events = self.report(Ask::Report { turn, event }).await;
         self.note(&events);
@@ -168,21 +168,14 @@ impl NodeDriver {
         if events.iter().any(|recorded| is_question(&recorded.event.fact)) {
             return;
         }
-        let skips = self.turn.as_ref().is_some_and(|drive| drive.gate == PermissionsMode::Skip);
-        let answer = if skips { Ok(()) } else { Err("nobody can be asked now") };
-        self.decide_at_once(turn, &id, answer);
+        let mode = self.turn.as_ref().map_or(PermissionsMode::Gated, |drive| drive.gate);
+        self.decide_at_once(turn, id, Resolution::without_approval(mode));
     }
 
-    /// Answers a question automatically: yes, or no for a reason.
-    fn decide_at_once(&mut self, turn: TurnId, id: &str, answer: Result<(), &str>) {
-        let (status, reason) = match answer {
-            Ok(()) => (Decided::Approved, None),
-            Err(reason) => (Decided::Denied, Some(reason.to_owned())),
-        };
-        let by = ActorKind::Runtime;
-        let resolution = Resolution { status, modified_args: None, reason, by };
-        let verdict = Verdict { turn, id, resolution: &resolution };
-        if self.open.as_mut().is_none_or(|open| open.session.decide(&verdict).is_err()) {
+    /// Answers a question that no person decides.
+    fn decide_at_once(&mut self, turn: TurnId, question: String, resolution: Resolution) {
+        let order = ProviderOrder::Decide { turn, question, resolution };
+        if self.open.as_mut().is_none_or(|open| open.session.send(order).is_err()) {
             tracing::debug!(node = %self.node, "could not send an answer to the program");
         }
     }

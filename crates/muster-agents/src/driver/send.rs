@@ -20,7 +20,7 @@ use super::{NodeDriver, drive::Drive};
 use crate::{
     hook,
     process::family::Family,
-    provider::{self, OpenFailure, Opened, SessionOpening, TurnQuestion},
+    provider::{self, OpenFailure, Opened, ProviderOrder, SessionOpening, TurnQuestion},
     settings::ToolExecution,
     shared::PromptedTurn,
     tools,
@@ -105,7 +105,7 @@ impl NodeDriver {
         };
         let session_id = open.session_id.take();
         let caps = Box::new(open.caps);
-        if open.session.turn(question).is_err() {
+        if open.session.send(ProviderOrder::Turn(question)).is_err() {
             let detail = "the program does not read".to_owned();
             return self.fail(turn, OpenFailure { reason: TurnReason::Exited, detail }).await;
         }

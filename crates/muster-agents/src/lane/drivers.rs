@@ -7,6 +7,7 @@ use muster_core::{
     Documents,
     run::{
         Ask, RunAggregate as Room,
+        effect::NodeEffect,
         id::{NodeId, RunId},
         lookup,
         node::Node,
@@ -47,6 +48,12 @@ impl Drivers {
             tracing::debug!(%node, "order ignored; the run is shutting down");
             return;
         }
+        if matches!(order, DriverOrder::Perform(NodeEffect::CloseProvider))
+            && !self.orders.contains_key(&node)
+        {
+            // Without a driver there is no program.
+            return;
+        }
         let refused = match self.orders.get(&node) {
             Some(driver) => driver.send(order).err(),
             None => Some(SendError(order)),
@@ -67,14 +74,8 @@ impl Drivers {
         sender
     }
 
-    /// Sends an order to all drivers.
-    pub(crate) fn order_all(&mut self, order: impl Fn() -> DriverOrder) {
-        let nodes: Vec<NodeId> = self.orders.keys().copied().collect();
-        nodes.into_iter().for_each(|node| self.order(node, order()));
-    }
-
+    /// The driver ends its program and itself when it has done what it was sent.
     pub(crate) fn remove(&mut self, node: NodeId) {
-        self.order(node, DriverOrder::Remove);
         self.orders.remove(&node);
     }
 

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Draft, field,
+    Draft,
+    answers::CallKey,
+    field,
     run::{
         id::{NodeId, RunId},
         record::{Run, RunStatus},
@@ -15,7 +17,6 @@ use muster_core::{
         command::{Author, Record},
         entity::SessionDriver,
         lookup, perform,
-        receipt::CallKey,
     },
 };
 use serde_json::{Map, Value};

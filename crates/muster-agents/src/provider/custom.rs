@@ -24,7 +24,7 @@ use self::{
 };
 use super::{
     Activity, Answered, NO_CAPS, OpenFailure, Opened, Pending, Probe, ProviderAdapter,
-    ProviderConversation, SIGNALS_MAX, SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
+    ProviderConversation, ProviderOrder, SIGNALS_MAX, SessionOpening, Signal, Unreachable,
 };
 use crate::{
     process::{
@@ -310,48 +310,47 @@ impl Lines {
 }
 
 impl ProviderConversation for Lines {
-    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
-        let prompt = ProgramPrompt {
-            turn_id: question.turn.to_string(),
-            prompt_kind: question.kind,
-            prompt: &question.text,
-            inputs: question.inputs.iter().map(ProgramInput::of).collect(),
-            attempt: question.attempt,
-            effective: question.rights,
-        };
-        self.say("prompt", &prompt)
-    }
-
-    fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable> {
-        let resolution = Decided {
-            status: verdict.resolution.status,
-            modified_args: verdict.resolution.modified_args.as_ref(),
-            reason: verdict.resolution.reason.as_deref(),
-        };
-        let turn_id = verdict.turn.to_string();
-        self.say(
-            "approval.resolved",
-            &ProgramDecision { turn_id, approval_id: verdict.id, resolution },
-        )
-    }
-
-    fn answer(&mut self, answered: &Answered<'_>) -> Result<(), Unreachable> {
-        let answer = ProgramCallOutcome {
-            turn_id: answered.turn.to_string(),
-            tool_id: answered.id,
-            result: answered.result,
-            answer: ToolAnswer::of(answered.name, answered.result, answered.error, answered.at),
-            error: answered.error,
-        };
-        self.say("tool.result", &answer)
-    }
-
-    fn interrupt(&mut self, turn: muster_core::run::id::TurnId) -> Result<(), Unreachable> {
-        self.say("interrupt", &ProgramOfTurn { turn_id: turn.to_string() })
-    }
-
-    fn reset(&mut self) -> Result<(), Unreachable> {
-        self.say("reset", &Plain {})
+    fn send(&mut self, order: ProviderOrder) -> Result<(), Unreachable> {
+        match order {
+            ProviderOrder::Turn(question) => {
+                let prompt = ProgramPrompt {
+                    turn_id: question.turn.to_string(),
+                    prompt_kind: question.kind,
+                    prompt: &question.text,
+                    inputs: question.inputs.iter().map(ProgramInput::of).collect(),
+                    attempt: question.attempt,
+                    effective: question.rights,
+                };
+                self.say("prompt", &prompt)
+            }
+            ProviderOrder::Decide { turn, question, resolution } => {
+                let decision = ProgramDecision {
+                    turn_id: turn.to_string(),
+                    approval_id: &question,
+                    resolution: Decided {
+                        status: resolution.status,
+                        modified_args: resolution.modified_args.as_ref(),
+                        reason: resolution.reason.as_deref(),
+                    },
+                };
+                self.say("approval.resolved", &decision)
+            }
+            ProviderOrder::Answer(answered) => {
+                let Answered { turn, id, name, result, error, at } = *answered;
+                let outcome = ProgramCallOutcome {
+                    turn_id: turn.to_string(),
+                    tool_id: &id,
+                    result: &result,
+                    answer: ToolAnswer::of(&name, &result, error.as_ref(), at),
+                    error: error.as_ref(),
+                };
+                self.say("tool.result", &outcome)
+            }
+            ProviderOrder::Interrupt { turn } => {
+                self.say("interrupt", &ProgramOfTurn { turn_id: turn.to_string() })
+            }
+            ProviderOrder::Reset => self.say("reset", &Plain {}),
+        }
     }
 
     fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {

@@ -1,23 +1,24 @@
 //! Read-only tools: nodes and artifacts of the run.
 
-use std::sync::Arc;
+use std::{str::FromStr, sync::Arc};
 
 use muster_core::{
-    Documents, WorkRefusal,
+    Documents, PageCursor, WorkRefusal,
     run::{
         RunAggregate as Room, RunRejection,
-        artifact::{Artifact, Reference},
+        artifact::{Artifact, ArtifactKind, Reference, artifact_reference},
         command::{ListArtifacts, ListNodes, LookRequest, NodeRef, ReadArtifact},
+        edge::Edge,
         event::{ToolError, ToolResult},
         handoff,
-        id::NodeId,
+        id::{ArtifactId, NodeId, TurnId},
         lookup,
         node::{Node, NodeStatus, Provider},
+        turn::TurnStatus,
         view::turns::{ListPage, artifacts, turns},
     },
 };
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{fault, found, words};
 use muster_engine::ExecuteError;
@@ -51,7 +52,7 @@ pub(super) async fn look(shared: &Arc<RunsContext>, node: &Node, request: LookRe
         LookRequest::ReadArtifact(wanted) => return read_artifact(shared, node, &wanted).await,
     };
     match answer {
-        Ok(value) => Ok(found(&value)),
+        Ok(answer) => Ok(answer),
         Err(ExecuteError::Rejected(rejection)) => Err(words(&rejection)),
         Err(ExecuteError::Store(failure)) => Err(fault("STORE_UNAVAILABLE", failure.0.to_string())),
     }
@@ -95,8 +96,8 @@ fn list_nodes(
     docs: &Documents<Room>,
     caller: NodeId,
     wanted: &ListNodes,
-) -> Result<Value, WorkRefusal<Room>> {
-    let after = number(wanted.cursor.as_deref())?.unwrap_or(0);
+) -> Result<ToolResult, WorkRefusal<Room>> {
+    let after = place::<NodeId>(wanted.cursor.as_deref())?.unwrap_or(0);
     let fits = |node: &&&Node| {
         wanted.status.is_none_or(|status| node.status == status)
             && wanted.role.as_ref().is_none_or(|role| node.role_template == *role)
@@ -107,18 +108,20 @@ fn list_nodes(
     let mut shown = Vec::new();
     let mut last = None;
     for node in fitting.by_ref().take(limit(wanted.limit)) {
-        last = Some(node.number.to_string());
+        last = Some(PageCursor { at: node.number, of: node.id }.to_string());
         shown.push(seen(docs, caller, node)?);
     }
     let next = last.filter(|_| fitting.next().is_some());
-    Ok(json!({"nodes": shown, "nextCursor": next}))
+    Ok(found(&NodePage { nodes: shown, next_cursor: next }))
 }
 
 /// The number in a page's cursor.
-fn number(cursor: Option<&str>) -> Result<Option<u64>, WorkRefusal<Room>> {
-    let fault = || "cursor must be the nextCursor of a page".to_owned();
-    let number = cursor.map(str::parse).transpose();
-    number.map_err(|_| WorkRefusal::rejected(RunRejection::InvalidArguments { fault: fault() }))
+fn place<Id: FromStr>(cursor: Option<&str>) -> Result<Option<u64>, WorkRefusal<Room>> {
+    let cursor = cursor.map(str::parse::<PageCursor<u64, Id>>).transpose().map_err(|()| {
+        let fault = "cursor must be the nextCursor of a page".to_owned();
+        WorkRefusal::rejected(RunRejection::InvalidArguments { fault })
+    })?;
+    Ok(cursor.map(|cursor| cursor.at))
 }
 
 /// The node of an argument: by its id, or by its alias.
@@ -141,54 +144,108 @@ fn get_node(
     docs: &Documents<Room>,
     caller: NodeId,
     wanted: &NodeRef,
-) -> Result<Value, WorkRefusal<Room>> {
+) -> Result<ToolResult, WorkRefusal<Room>> {
     let node = named(docs, wanted)?;
     let page = ListPage { below: None, limit: LATEST };
     let last: Vec<_> = turns(docs, Some(node.id), page)?
         .iter()
-        .map(|turn| json!({"turnId": turn.id, "status": turn.status, "summary": turn.summary}))
+        .map(|turn| TurnLine {
+            turn_id: turn.id,
+            status: turn.status,
+            summary: turn.summary.as_deref(),
+        })
         .collect();
-    let newest: Vec<_> =
-        artifacts(docs, Some(node.id), None, page)?.into_iter().map(brief).collect();
+    let newest = artifacts(docs, Some(node.id), None, page)?.into_iter();
+    let newest = newest.map(ArtifactLine::of).collect();
     let edges = lookup::edges(docs)?;
     let own: Vec<_> =
-        edges.iter().filter(|edge| edge.from == node.id || edge.to == node.id).collect();
-    let mut value = serde_json::to_value(seen(docs, caller, node)?).unwrap_or_default();
-    value["lastTurns"] = json!(last);
-    value["artifacts"] = json!(newest);
-    value["edges"] = json!(own);
-    Ok(value)
+        edges.into_iter().filter(|edge| edge.from == node.id || edge.to == node.id).collect();
+    let node = seen(docs, caller, node)?;
+    Ok(found(&NodeDetail { node, last_turns: last, artifacts: newest, edges: own }))
 }
 
-/// An artifact in a list.
-fn brief(artifact: &Artifact) -> Value {
-    json!({
-        "id": artifact.id,
-        "kind": artifact.kind,
-        "name": artifact.name,
-        "size": artifact.size,
-        "turnId": artifact.turn_id,
-        "ref": muster_core::run::artifact::artifact_reference(artifact.id),
-    })
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NodePage<'a> {
+    nodes: Vec<Seen<'a>>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeDetail<'a> {
+    #[serde(flatten)]
+    node: Seen<'a>,
+    last_turns: Vec<TurnLine<'a>>,
+    artifacts: Vec<ArtifactLine<'a>>,
+    edges: Vec<&'a Edge>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnLine<'a> {
+    turn_id: TurnId,
+    status: Option<TurnStatus>,
+    summary: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ArtifactPage<'a> {
+    artifacts: Vec<ArtifactLine<'a>>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ArtifactText<'a> {
+    artifact: ArtifactLine<'a>,
+    content: String,
+    next_offset: Option<usize>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ArtifactLine<'a> {
+    id: ArtifactId,
+    kind: ArtifactKind,
+    name: &'a str,
+    size: u64,
+    turn_id: Option<TurnId>,
+    #[serde(rename = "ref")]
+    reference: String,
+}
+
+impl<'a> ArtifactLine<'a> {
+    fn of(artifact: &'a Artifact) -> Self {
+        Self {
+            id: artifact.id,
+            kind: artifact.kind,
+            name: &artifact.name,
+            size: artifact.size,
+            turn_id: artifact.turn_id,
+            reference: artifact_reference(artifact.id),
+        }
+    }
 }
 
 fn list_artifacts(
     docs: &Documents<Room>,
     wanted: &ListArtifacts,
-) -> Result<Value, WorkRefusal<Room>> {
+) -> Result<ToolResult, WorkRefusal<Room>> {
     let node = match &wanted.node {
         Some(node) => Some(named(docs, node)?.id),
         None => None,
     };
     let turn = wanted.turn;
-    let below = number(wanted.cursor.as_deref())?;
+    let below = place::<ArtifactId>(wanted.cursor.as_deref())?;
     let limit = u32::try_from(limit(wanted.limit)).unwrap_or(1);
     let page = artifacts(docs, node, wanted.kind, ListPage { below, limit })?;
     let next = page.last().filter(|_| page.len() == limit as usize);
-    let next = next.map(|artifact| artifact.number.to_string());
+    let next = next.map(|last| PageCursor { at: last.number, of: last.id }.to_string());
     let fits = |artifact: &&Artifact| turn.is_none() || artifact.turn_id == turn;
-    let shown: Vec<_> = page.into_iter().filter(fits).map(brief).collect();
-    Ok(json!({"artifacts": shown, "nextCursor": next}))
+    let shown: Vec<_> = page.into_iter().filter(fits).map(ArtifactLine::of).collect();
+    Ok(found(&ArtifactPage { artifacts: shown, next_cursor: next }))
 }
 
 async fn read_artifact(shared: &Arc<RunsContext>, node: &Node, wanted: &ReadArtifact) -> Outcome {
@@ -211,5 +268,6 @@ async fn read_artifact(shared: &Arc<RunsContext>, node: &Node, wanted: &ReadArti
     let content: String = whole.chars().skip(offset).take(max).collect();
     let end = offset + muster_core::text::chars(&content);
     let next = (end < muster_core::text::chars(&whole)).then_some(end);
-    Ok(found(&json!({"artifact": brief(&artifact), "content": content, "nextOffset": next})))
+    let artifact = ArtifactLine::of(&artifact);
+    Ok(found(&ArtifactText { artifact, content, next_offset: next }))
 }

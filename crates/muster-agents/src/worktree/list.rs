@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::{FOLDER, branch, git::Git};
 use muster_engine::Engine;
 
-use crate::AskError;
+use crate::{AskError, trash::bytes_below};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -118,7 +118,7 @@ fn look(run_id: &str, owner: &Owner, folder: PathBuf) -> Worktree {
         running: node.is_some_and(|(_, running)| *running),
         branch: git.branch().ok(),
         target: owner.cwd.clone().or_else(|| git.main().ok()),
-        bytes: size(&folder),
+        bytes: bytes_below(&folder),
         ignored: git.ignored().map_or(0, |names| names.len() as u64),
         state: state(&folder).unwrap_or_else(|reason| WorktreeState::Broken { reason }),
         node_id,
@@ -165,20 +165,4 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
 
 fn name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Bytes of all files below a folder; links are not followed.
-fn size(folder: &Path) -> u64 {
-    let mut bytes = 0;
-    let mut left = vec![folder.to_owned()];
-    while let Some(folder) = left.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            match entry.metadata() {
-                Ok(known) if known.is_dir() => left.push(entry.path()),
-                Ok(known) => bytes += known.len(),
-                Err(_) => {}
-            }
-        }
-    }
-    bytes
 }

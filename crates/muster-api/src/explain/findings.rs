@@ -1,13 +1,13 @@
-//! What each finding of `tasks_lint` means. What to do about it is said by lint itself.
+//! What each finding of `tasks_lint` means. Lint itself says what to do about it.
 
 use muster_core::tasks::view::lint::{Code, HealthCode};
 
 use super::{CodeKind, Explanation, explanation};
 
-/// Meaning and occasion of a finding.
+/// Meaning and cause of a finding.
 type Words = [&'static str; 2];
 
-/// All findings in the order of answers, those about the reasoning memory last.
+/// All findings in the order of results, those about the reasoning memory last.
 pub(super) fn all() -> impl Iterator<Item = Explanation> {
     let about_work = ABOUT_WORK.iter().map(|(code, [meaning, when])| {
         explanation(code, CodeKind::Finding, [meaning, when, code.recovery()])
@@ -21,13 +21,13 @@ pub(super) fn all() -> impl Iterator<Item = Explanation> {
 const ABOUT_WORK: [(Code, Words); 24] = [
     (
         Code::OrphanTask,
-        ["A task whose plan does not exist.", "The plan was lost; no operation leads there."],
+        ["A task whose plan does not exist.", "The plan was lost; no operation causes this."],
     ),
     (
         Code::ClosedWithOpenChildren,
         [
             "A step is closed although something inside it is open.",
-            "It has an open child step or a node that is not DONE; no operation leads there.",
+            "It has an open child step or a node that is not DONE; no operation causes this.",
         ],
     ),
     (
@@ -48,40 +48,40 @@ const ABOUT_WORK: [(Code, Words); 24] = [
         Code::ChecklistIndexOutOfRange,
         [
             "The position of the checklist is outside of it.",
-            "It counts more points than there are; no operation leads there.",
+            "It is larger than the number of points; no operation causes this.",
         ],
     ),
     (
         Code::DependencyCycle,
         [
             "Plans and tasks wait for each other, so none of them can be finished.",
-            "Following dependencies, and the plans of tasks, leads back to where one began.",
+            "Following dependencies, and the plans of tasks, leads back to the start.",
         ],
     ),
     (
         Code::DanglingFocus,
         [
-            "The focus of the workspace names nothing.",
-            "What it named is gone; no operation leads there.",
+            "The focus of the workspace names a missing plan or task.",
+            "Its target no longer exists; no operation causes this.",
         ],
     ),
     (
         Code::DanglingDependency,
         [
             "Something that it depends on was deleted.",
-            "depends_on still names it; it blocks nothing any more.",
+            "depends_on still names it; it no longer blocks anything.",
         ],
     ),
     (
         Code::ForcedSteps,
         [
             "Steps were closed by force, and what was skipped is still missing.",
-            "tasks_progress with force; confirmations and proofs that come later settle it.",
+            "tasks_progress with force; later confirmations and proofs settle it.",
         ],
     ),
     (Code::NoSteps, ["The task has no steps.", "It cannot be finished like that."]),
-    (Code::NoChecklist, ["The plan has no checklist.", "Nobody wrote down its points."]),
-    (Code::NoTasks, ["The plan has no tasks.", "Nothing is planned in it yet."]),
+    (Code::NoChecklist, ["The plan has no checklist.", "It has no points yet."]),
+    (Code::NoTasks, ["The plan has no tasks.", "It has no work yet."]),
     (
         Code::EmptyCriteria,
         ["Open steps do not say when they count as done.", "They have no success criteria."],
@@ -105,7 +105,7 @@ const ABOUT_WORK: [(Code, Words); 24] = [
     (
         Code::MissingPerf,
         [
-            "Steps whose speed is not confirmed, although it is required there.",
+            "Steps whose performance is not confirmed, although it is required there.",
             "Evidence or a proof mode of the step asks for it.",
         ],
     ),
@@ -119,7 +119,7 @@ const ABOUT_WORK: [(Code, Words); 24] = [
     (
         Code::MissingProof,
         [
-            "Steps that demand proof have none.",
+            "Steps that require proof have none.",
             "A proof mode is `require` and no evidence on the step is linked to its checkpoint.",
         ],
     ),
@@ -127,7 +127,7 @@ const ABOUT_WORK: [(Code, Words); 24] = [
         Code::BlockedSteps,
         ["Steps are blocked.", "tasks_block; each message names the first with its reason."],
     ),
-    (Code::BlockerTexts, ["Open steps or nodes list blockers.", "Their texts are not empty."]),
+    (Code::BlockerTexts, ["Open steps or nodes list blockers.", "Their lists are not empty."]),
     (
         Code::Waiting,
         ["It waits for something that is not DONE.", "depends_on names an open plan or task."],
@@ -136,7 +136,7 @@ const ABOUT_WORK: [(Code, Words); 24] = [
         Code::ChecklistIncomplete,
         [
             "The plan is DONE, but its checklist is not at its end.",
-            "The checklist does not gate; it may have been forgotten.",
+            "The checklist is not a gate; it may have been forgotten.",
         ],
     ),
 ];
@@ -152,7 +152,7 @@ const ABOUT_MEMORY: [(HealthCode, Words); 3] = [
     (
         HealthCode::TraceOnly,
         [
-            "Things happened, but nobody wrote down why.",
+            "Things happened, but the reasons are not recorded.",
             "There are events, but no notes and no cards.",
         ],
     ),

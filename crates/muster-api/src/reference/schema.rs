@@ -1,6 +1,9 @@
 //! A JSON schema, read for people: one line per argument, nested ones by their path.
 
-use serde_json::{Map, Value};
+use std::fmt::Display;
+
+use muster_core::schema::{JsonType, NamedSchemas, Schema};
+use serde_json::Value;
 
 /// Objects inside objects are shown down to this depth.
 const DEPTH_MAX: usize = 3;
@@ -22,38 +25,31 @@ pub(super) struct Argument {
 }
 
 /// The arguments of an operation, in the order of its schema.
-pub(super) fn arguments(schema: &Map<String, Value>) -> Vec<Argument> {
-    let mut reader = Reader { definitions: schema.get("$defs"), found: Vec::new() };
+pub(super) fn arguments(schema: &Schema) -> Vec<Argument> {
+    let mut reader = Reader { root: schema, found: Vec::new() };
     reader.object(schema, "", 0);
     reader.found
 }
 
 struct Reader<'a> {
-    definitions: Option<&'a Value>,
+    root: &'a Schema,
     found: Vec<Argument>,
 }
 
 impl<'a> Reader<'a> {
-    fn object(&mut self, schema: &'a Map<String, Value>, prefix: &str, depth: usize) {
-        let required = list(schema.get("required"));
-        for (name, property) in
-            schema.get("properties").and_then(Value::as_object).into_iter().flatten()
-        {
-            let Some(written) = property.as_object() else { continue };
+    fn object(&mut self, schema: &'a Schema, prefix: &str, depth: usize) {
+        for (name, written) in schema.properties().into_iter().flat_map(NamedSchemas::iter) {
             let path = format!("{prefix}{name}");
-            let text = |key: &str| written.get(key).and_then(Value::as_str).map(str::to_owned);
             let shape = self.resolve(written);
-            let from_shape = || shape.get("description").and_then(Value::as_str).map(str::to_owned);
+            let description = written.description().or_else(|| shape.description());
+            let default = written.default_value().filter(|value| !value.is_null());
             self.found.push(Argument {
                 path: path.clone(),
                 kind: self.kind(shape),
                 limits: limits(shape),
-                required: required.contains(&Value::from(name.as_str())),
-                default: written
-                    .get("default")
-                    .filter(|value| !value.is_null())
-                    .map(Value::to_string),
-                description: text("description").or_else(from_shape).unwrap_or_default(),
+                required: schema.requires(name),
+                default: default.map(Value::to_string),
+                description: description.unwrap_or_default().to_owned(),
             });
             if depth < DEPTH_MAX {
                 self.nested(shape, &path, depth + 1);
@@ -62,75 +58,65 @@ impl<'a> Reader<'a> {
     }
 
     /// The arguments inside an object, inside the items of a list, or inside one of several forms.
-    fn nested(&mut self, shape: &'a Map<String, Value>, path: &str, depth: usize) {
-        if shape.contains_key("properties") {
-            self.object(shape, &format!("{path}."), depth);
-        }
-        if let Some(items) = shape.get("items").and_then(Value::as_object) {
+    fn nested(&mut self, shape: &'a Schema, path: &str, depth: usize) {
+        self.object(shape, &format!("{path}."), depth);
+        if let Some(items) = shape.items() {
             self.nested(self.resolve(items), &format!("{path}[]"), depth);
         }
-        for form in forms(shape).iter().filter_map(Value::as_object) {
+        for form in shape.choices().unwrap_or_default() {
             self.nested(self.resolve(form), path, depth);
         }
     }
 
     /// The schema that a reference stands for; the null form of an optional argument is left out.
-    fn resolve(&self, schema: &'a Map<String, Value>) -> &'a Map<String, Value> {
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        let name = reference.and_then(|reference| reference.strip_prefix("#/$defs/"));
-        let target = name.and_then(|name| self.definitions?.get(name)?.as_object());
+    fn resolve(&self, schema: &'a Schema) -> &'a Schema {
+        let target = schema.definition_name().and_then(|name| self.root.definitions()?.get(name));
         if let Some(target) = target {
             return self.resolve(target);
         }
-        let mut real = forms(schema).iter().filter(|form| form["type"] != "null");
-        match (real.next().and_then(Value::as_object), real.next()) {
+        let mut real = forms(schema);
+        match (real.next(), real.next()) {
             (Some(only), None) => self.resolve(only),
             _ => schema,
         }
     }
 
-    fn kind(&self, shape: &'a Map<String, Value>) -> String {
-        if let Some(values) = shape.get("enum").and_then(Value::as_array) {
+    fn kind(&self, shape: &'a Schema) -> String {
+        if let Some(values) = shape.allowed() {
             return values.iter().map(value_in_code).collect::<Vec<_>>().join(" | ");
         }
-        if let Some(value) = shape.get("const") {
+        if let Some(value) = shape.constant() {
             return value_in_code(value);
         }
-        let forms = forms(shape);
-        if !forms.is_empty() {
-            let real =
-                forms.iter().filter(|form| form["type"] != "null").filter_map(Value::as_object);
-            return real.map(|form| self.kind(self.resolve(form))).collect::<Vec<_>>().join(" | ");
+        if shape.choices().is_some() {
+            let kinds = forms(shape).map(|form| self.kind(self.resolve(form)));
+            return kinds.collect::<Vec<_>>().join(" | ");
         }
-        let types = match shape.get("type") {
-            Some(Value::Array(types)) => types.as_slice(),
-            Some(one) => std::slice::from_ref(one),
-            None => &[],
-        };
-        let words = types.iter().filter(|kind| *kind != "null").map(|kind| self.word(kind, shape));
-        let words: Vec<String> = words.collect();
+        let types = shape.types().iter().filter(|kind| **kind != JsonType::Null);
+        let words: Vec<String> = types.map(|kind| self.word(*kind, shape)).collect();
         if words.is_empty() { "any".to_owned() } else { words.join(" | ") }
     }
 
-    fn word(&self, kind: &Value, shape: &'a Map<String, Value>) -> String {
-        match kind.as_str().unwrap_or_default() {
-            "string" => "text".to_owned(),
-            "array" => {
-                let items = shape.get("items").and_then(Value::as_object);
+    fn word(&self, kind: JsonType, shape: &'a Schema) -> String {
+        match kind {
+            JsonType::String => "text".to_owned(),
+            JsonType::Array => {
+                let items = shape.items();
                 let items = items.map_or("any".to_owned(), |items| self.kind(self.resolve(items)));
                 if items.contains(' ') { format!("({items})[]") } else { format!("{items}[]") }
             }
-            other => other.to_owned(),
+            JsonType::Null
+            | JsonType::Boolean
+            | JsonType::Integer
+            | JsonType::Number
+            | JsonType::Object => kind.name().to_owned(),
         }
     }
 }
 
-fn forms(shape: &Map<String, Value>) -> &[Value] {
-    list(shape.get("anyOf").or_else(|| shape.get("oneOf")))
-}
-
-fn list(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+/// The alternatives of a schema without null.
+fn forms(shape: &Schema) -> impl Iterator<Item = &Schema> {
+    shape.choices().unwrap_or_default().iter().filter(|form| !form.is_null())
 }
 
 fn value_in_code(value: &Value) -> String {
@@ -138,23 +124,23 @@ fn value_in_code(value: &Value) -> String {
 }
 
 /// Ranges of numbers, texts and lists, in words.
-fn limits(shape: &Map<String, Value>) -> String {
-    let range = |low: &str, high: &str, unit: &str| {
-        let low = shape.get(low);
-        let high = shape.get(high);
-        match (low.filter(|low| **low != 0 || unit.is_empty()), high) {
-            (Some(low), Some(high)) => Some(format!("{low} to {high}{unit}")),
-            (Some(low), None) => Some(format!("at least {low}{unit}")),
-            (None, Some(high)) => Some(format!("up to {high}{unit}")),
-            (None, None) => None,
-        }
-    };
+fn limits(shape: &Schema) -> String {
+    let length = |least: Option<&u64>| least.filter(|least| **least > 0).copied();
     let parts = [
-        range("minimum", "maximum", ""),
-        range("minLength", "maxLength", " characters"),
-        range("minItems", "maxItems", " items"),
+        range(shape.minimum(), shape.maximum(), ""),
+        range(length(shape.min_length()).as_ref(), shape.max_length(), " characters"),
+        range(length(shape.min_items()).as_ref(), shape.max_items(), " items"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn range<N: Display>(low: Option<&N>, high: Option<&N>, unit: &str) -> Option<String> {
+    match (low, high) {
+        (Some(low), Some(high)) => Some(format!("{low} to {high}{unit}")),
+        (Some(low), None) => Some(format!("at least {low}{unit}")),
+        (None, Some(high)) => Some(format!("up to {high}{unit}")),
+        (None, None) => None,
+    }
 }
 
 #[cfg(test)]
@@ -165,7 +151,7 @@ mod tests {
 
     /// Path, type, limits of every argument.
     fn lines(schema: &Value) -> Vec<[String; 3]> {
-        let found = arguments(schema.as_object().unwrap()).into_iter();
+        let found = arguments(&schema.clone().into()).into_iter();
         found.map(|argument| [argument.path, argument.kind, argument.limits]).collect()
     }
 
@@ -213,7 +199,7 @@ mod tests {
             ["first.title", "text", ""],
         ];
         assert_eq!(lines(&schema), expected);
-        let found = arguments(schema.as_object().unwrap());
+        let found = arguments(&schema.clone().into());
         assert!(!found[0].required && found[1].required);
         assert_eq!(found[2].description, "A step.");
     }

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use crate::{ApiError, ErrorCode, Suggestion, call::CallFailure};
 
-/// Words for the three refusals; other rejections do not come here.
+/// The three errors; other rejections do not come here.
 pub(super) fn explain(workspace: &WorkspaceId, rejection: &TaskRejection) -> CallFailure {
     let (error, look_at) = if let TaskRejection::StepsOpen { task, total, open } = rejection {
         let step =
@@ -32,7 +32,7 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: &TaskRejection) -> Cal
         (error, plan.to_string())
     } else if let TaskRejection::DependenciesOpen { id, waiting_on } = rejection {
         let first = waiting_on.first().map_or_else(|| id.to_string(), ToString::to_string);
-        let message = format!("{id} waits for {first}");
+        let message = format!("{id} is waiting for {first}");
         let recovery = "Finish the dependencies first.";
         let error = ApiError::new(ErrorCode::DependenciesOpen, message, recovery)
             .with("id", id)

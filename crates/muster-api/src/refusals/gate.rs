@@ -1,4 +1,4 @@
-//! A step's gate that is open: what is missing, what to call, and a template to fill in.
+//! A step's gate that refuses: what is missing, what to call, and a template to fill in.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn explain(workspace: &WorkspaceId, gate: StepGate, report: &GateRepo
         ApiError { code, message, recovery, details: fields(report) }
     };
     if report.is_undone {
-        // A task that the refused call made is gone again: nothing that names it can be called.
+        // A task that the refused call created no longer exists: no call can name it.
         let recovery = "Start the task with tasks_macro_start and close its step with \
                         tasks_macro_close_step and real CMD: and LINK: receipts.";
         return error(recovery.to_owned()).into();
@@ -87,7 +87,7 @@ fn suggestion(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> S
     }
 }
 
-/// Confirming what is missing; where only that was unmet, the portal does it and closes the step.
+/// Confirms what is missing; if only that was unmet, the portal does it and closes the step.
 fn confirmation(report: &GateReport, call: &dyn Fn(&str, &str) -> Suggestion) -> Suggestion {
     let verify =
         call("tasks_verify", "confirm the missing checkpoints").with("step_id", &report.step_id);

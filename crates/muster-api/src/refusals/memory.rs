@@ -1,4 +1,4 @@
-//! Refusals of reasoning memory and of undo and redo.
+//! Errors of the reasoning memory and of undo and redo.
 
 use muster_core::{
     field,
@@ -13,7 +13,7 @@ use crate::{
     call::CallFailure,
 };
 
-/// Words for these refusals; other rejections do not come here.
+/// These errors; other rejections do not come here.
 pub(super) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> CallFailure {
     let call =
         |tool: &str, reason: &str| Suggestion::call(tool, reason).with("workspace", workspace);
@@ -56,7 +56,7 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         let (message, recovery) = match &unmet {
             Some((gate, report)) => {
                 let (_, open, _) = gate::words(*gate, report);
-                (open, "Do what the gate asks for, or close the step by hand.")
+                (open, "Do what the gate requires, or close the step by hand.")
             }
             None => ("its fields changed since".to_owned(), "Edit the fields by hand."),
         };

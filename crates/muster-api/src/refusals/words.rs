@@ -1,4 +1,4 @@
-//! Refusals that are only words: arguments that contradict each other or the state.
+//! Errors without suggestions: arguments that contradict each other or the state.
 
 use muster_core::tasks::{
     id::{CardId, EntityId, NodeId, StepId},
@@ -42,7 +42,7 @@ pub(super) fn already_closed(id: StepId, path: &StepPath) -> CallFailure {
         Reason::AlreadyCompleted,
         "an open step",
         format!("step {id} at {path} is closed already"),
-        "Go on with the next open step; tasks_radar names it.".to_owned(),
+        "Continue with the next open step; tasks_radar names it.".to_owned(),
     )
 }
 
@@ -91,7 +91,7 @@ pub(super) fn supports_itself(card: CardId) -> CallFailure {
 pub(super) fn dependency_circle(through: EntityId) -> CallFailure {
     conflict(
         "depends_on",
-        format!("{through} already leads back here: dependencies would form a circle"),
+        format!("{through} already leads back here: dependencies would form a cycle"),
         "Leave it out of depends_on, or remove the dependency on the other side first.",
     )
 }

@@ -1,5 +1,5 @@
-//! Calls of agents that bear the token of their node: task and todo tools, made in the name of the
-//! node's session (RUNS-TIE-3). The tools of runs are the runtime's.
+//! Calls of agents with the token of their node: task and todo tools, made for the
+//! node's session (RUNS-TIE-3). The tools of runs belong to the runtime.
 
 use std::{
     path::Path,
@@ -8,7 +8,7 @@ use std::{
 
 use muster_agents::{AgentWish, Bearer, TaskOperations, Witnessed};
 use muster_core::{
-    Documents,
+    Documents, field,
     run::{
         RunAggregate,
         event::{ToolError, ToolResult},
@@ -16,7 +16,7 @@ use muster_core::{
         node::PermissionsMode,
     },
     session::SessionId,
-    tasks::id::{WORKSPACE_CHARS_MAX, WorkspaceId},
+    tasks::id::{TaskId, WORKSPACE_CHARS_MAX, WorkspaceId},
 };
 use serde_json::{Map, Value, json};
 
@@ -28,14 +28,14 @@ use crate::{
     call::{self, CallFailure},
 };
 
-/// Operations that take back what somebody did, which is not theirs to see from their effect.
+/// Operations that revert earlier work, which their effect does not show.
 const REVERTING: [&str; 2] = ["tasks_undo", "tasks_redo"];
-/// The operation that holds others.
+/// The operation that contains others.
 const BATCH: &str = "tasks_batch";
 
 impl RunDesk<'_> {
     /// Calls an operation for the agent of a node: in the workspace of its run, within the plan of
-    /// its task and about that task unless the call names another; what it changes is told in its
+    /// its task and about that task unless the call names another; its changes are recorded in its
     /// session. Another workspace is refused.
     pub fn call_for(self, bearer: Bearer, wish: AgentWish) -> RunTold<Envelope> {
         let default = self.0.default_workspace();
@@ -47,7 +47,7 @@ impl RunDesk<'_> {
         Ok(self.0.standing_for(standpoint).call(&name, args))
     }
 
-    /// Puts the caller's workspace into a call that takes one; refuses one that names another.
+    /// Puts the caller's workspace into a call that takes one; refuses another one.
     fn bind(
         self,
         name: &str,
@@ -55,8 +55,7 @@ impl RunDesk<'_> {
         workspace: &WorkspaceId,
     ) -> Result<(), CallFailure> {
         let row = self.0.registry().get(name);
-        let takes_one =
-            row.is_some_and(|row| row.input_schema()["properties"]["workspace"].is_object());
+        let takes_one = row.is_some_and(|row| row.input_schema().property("workspace").is_some());
         if !takes_one {
             return Ok(());
         }
@@ -64,7 +63,7 @@ impl RunDesk<'_> {
         if given.is_null() {
             *given = json!(workspace);
         }
-        // What is no workspace id at all is refused where arguments are checked.
+        // An invalid workspace id is refused where arguments are checked.
         let other = given.as_str().and_then(|given| given.parse::<WorkspaceId>().ok());
         match other.filter(|other| other != workspace) {
             None => Ok(()),
@@ -73,7 +72,7 @@ impl RunDesk<'_> {
     }
 
     /// Whether a person has to approve a call first: it deletes or reverts work, and its node is
-    /// gated. Nobody is asked about a call that is refused anyway.
+    /// gated. A call that is refused anyway is not put to a person.
     pub fn must_ask(self, bearer: Bearer, wish: &AgentWish) -> RunTold<bool> {
         if !destroys(self.0.registry(), &wish.name, &wish.args) {
             return Ok(false);
@@ -90,12 +89,12 @@ impl RunDesk<'_> {
 }
 
 fn closed(other: &WorkspaceId, own: &WorkspaceId) -> CallFailure {
-    let message = format!("this agent works in the workspace {own}: {other} is closed to it");
-    let recovery = "Leave workspace away.".to_owned();
+    let message = format!("this agent works in the workspace {own} and may not use {other}");
+    let recovery = "Leave workspace out.".to_owned();
     invalid_with("workspace", Reason::NotAllowed, own.as_str(), message, recovery)
 }
 
-/// Whether a call deletes or reverts work, by itself or as a part of a batch.
+/// Whether a call deletes or reverts work, on its own or as part of a batch.
 fn destroys(registry: &Registry, name: &str, args: &Map<String, Value>) -> bool {
     if name == BATCH {
         let parts = args.get("operations").and_then(Value::as_array).into_iter().flatten();
@@ -108,7 +107,7 @@ fn destroys(registry: &Registry, name: &str, args: &Map<String, Value>) -> bool 
     removes || REVERTING.contains(&name)
 }
 
-/// The operations of an application for whatever drives its runs, which it does not keep alive.
+/// The operations of an application for the engine of runs, which does not keep it alive.
 struct AgentOperations(Weak<App>);
 
 pub(crate) fn agent_operations(app: &Arc<App>) -> Arc<dyn TaskOperations> {
@@ -123,10 +122,17 @@ impl TaskOperations for AgentOperations {
         };
         witnessed(app.runs().call_for(bearer, wish).as_ref())
     }
+
+    fn attach_checks(&self, workspace: &WorkspaceId, task: TaskId, checks: &[String]) -> bool {
+        let arguments =
+            [field("workspace", workspace), field("task", &task), field("checks", checks)];
+        let call = |app: Arc<App>| app.call("tasks_evidence_capture", Map::from_iter(arguments));
+        self.0.upgrade().map(call).is_some_and(|answer| answer.success)
+    }
 }
 
-/// Whom an agent stands for. Its workspace is that of its run, else the server's, else the one that
-/// is named after the directory of the run, else after the run itself.
+/// Whom an agent acts for. Its workspace is that of its run, else the server's, else the one
+/// named after the directory of the run, else after the run itself.
 fn standpoint(
     docs: &Documents<RunAggregate>,
     bearer: Bearer,
@@ -147,7 +153,7 @@ fn standpoint(
     Ok(Standpoint { session, workspace, task, plan })
 }
 
-/// The workspace that a directory gives its name to; nothing if no letter of it can be used.
+/// A workspace named after a directory; `None` if no character of it can be used.
 fn named_after(directory: &str) -> Option<WorkspaceId> {
     let name = Path::new(directory).file_name()?.to_string_lossy();
     let usable = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
@@ -156,7 +162,7 @@ fn named_after(directory: &str) -> Option<WorkspaceId> {
     name[..name.len().min(WORKSPACE_CHARS_MAX)].parse().ok()
 }
 
-/// What the log of a run keeps of such a call.
+/// What the log of a run records of such a call.
 pub fn witnessed(answer: Result<&Envelope, &RunFault>) -> Witnessed {
     let answer = match answer {
         Ok(answer) => answer,

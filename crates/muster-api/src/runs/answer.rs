@@ -1,4 +1,4 @@
-//! What a caller is told when a change is done, from what was drafted.
+//! The response to a change, made from what was drafted.
 
 use super::answers::{
     ChangeWarning, DoneAnswer, EdgeAnswer, EdgeGone, ItemAnswer, MessageAnswer, NodeAnswer,
@@ -18,7 +18,7 @@ use muster_core::{
     },
 };
 
-/// What a caller is told when everything is done.
+/// The response once everything is done.
 #[derive(Clone, Debug)]
 pub(super) enum RunResponse {
     Run,
@@ -38,7 +38,7 @@ type Docs = Documents<RunAggregate>;
 type Written = Result<Json, WorkRefusal<RunAggregate>>;
 
 impl RunResponse {
-    /// The answer, from what was drafted.
+    /// The response, from what was drafted.
     pub(super) fn written(
         &self,
         docs: &Docs,
@@ -52,7 +52,7 @@ impl RunResponse {
             }
             Self::FreshNode { asked_for_no_approval } => match fresh_node(events) {
                 Some(id) => Json::of(&node_answer(docs, id, *asked_for_no_approval)?),
-                None => unreachable!("creating a node tells its id"),
+                None => unreachable!("creating a node returns its id"),
             },
             Self::Node { id, asked_for_no_approval } => {
                 Json::of(&node_answer(docs, *id, *asked_for_no_approval)?)
@@ -72,7 +72,7 @@ impl RunResponse {
     }
 }
 
-/// The node that came to be.
+/// The node that was created.
 fn fresh_node(events: &[Recorded<RunEvent>]) -> Option<NodeId> {
     events.iter().find_map(|recorded| {
         if let RunFact::NodePatched(patched) = &recorded.event.fact {
@@ -108,7 +108,7 @@ fn message(events: &[Recorded<RunEvent>]) -> Option<ItemId> {
     })
 }
 
-/// The edge that was made or changed; without an event, the one that was there already.
+/// The edge that was created or changed; without an event, the existing one.
 fn edge(
     docs: &Docs,
     events: &[Recorded<RunEvent>],

@@ -1,5 +1,5 @@
-//! What requests about runs are answered, as types: answers are written from them, and the document
-//! describes them. Readers ignore fields that they do not know (RUNS-GEN-2).
+//! Responses to requests about runs, as types: responses are serialized from them, and the document
+//! describes them. Readers ignore unknown fields (RUNS-GEN-2).
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use muster_core::{
     },
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{json, value::RawValue};
 
 use super::{history::ListEnd, stream::StreamWord, templates::TemplateRow};
@@ -77,7 +77,7 @@ pub struct NodeAnswer {
     pub(super) warnings: Vec<ChangeWarning>,
 }
 
-/// What was done otherwise than asked.
+/// What was done differently than requested.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ChangeWarning {
@@ -126,7 +126,7 @@ pub struct MessageAnswer {
     pub(super) message_id: Option<ItemId>,
 }
 
-/// A page of events: the stored texts.
+/// A page of events, as stored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct EventsAnswer {
@@ -135,7 +135,7 @@ pub struct EventsAnswer {
     pub(super) page: RunHistoryPage,
 }
 
-/// An event as it is sent: text that is put together of its place in the log and the stored fact.
+/// An event as it is sent: its position in the log and the stored fact.
 pub struct ServedEvent;
 
 impl JsonSchema for ServedEvent {
@@ -159,13 +159,13 @@ impl JsonSchema for ServedEvent {
                 },
                 generator.subschema_for::<RunEvent>(),
             ],
-            "description": "With `snapshot` it is no event of the log: its `patch` is the whole \
+            "description": "With `snapshot` it is not in the log: its `patch` is the whole \
                 run as of `seq`.",
         })
     }
 }
 
-/// What a connection is sent besides events.
+/// What a connection receives besides events.
 pub struct StreamFrame;
 
 impl JsonSchema for StreamFrame {
@@ -235,27 +235,27 @@ pub struct ArtifactPiece<'a> {
     pub(super) next_offset: Option<u64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ApprovalsAnswer {
-    pub(super) approvals: Vec<ApprovalRow>,
+    pub approvals: Vec<ApprovalRow>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct ApprovalRow {
-    pub(super) run_id: RunId,
-    pub(super) approval: Approval,
+    pub run_id: RunId,
+    pub approval: Approval,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct ResolvedAnswer {
-    pub(super) approval_id: ApprovalId,
+    pub approval_id: ApprovalId,
     #[schemars(with = "Resolution")]
-    pub(super) resolution: Option<Resolution>,
+    pub resolution: Option<Resolution>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -264,10 +264,10 @@ pub struct AttentionAnswer {
     pub(super) items: Vec<Attention>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ProvidersAnswer {
-    pub(super) providers: Vec<ProviderFamily>,
+    pub providers: Vec<ProviderFamily>,
 }
 
 /// The tools that the agent of a node may call.
@@ -292,7 +292,7 @@ pub struct TemplateGone {
     pub name: String,
 }
 
-/// Where a workspace is, each time that it changed.
+/// The position of a workspace, each time that it changed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct WorkChange {

@@ -2,6 +2,7 @@
 
 use muster_core::{
     Json, ListQuery,
+    answers::CallKey,
     run::{
         RunAggregate, RunDocument,
         approval::Approval,
@@ -10,7 +11,6 @@ use muster_core::{
         lookup,
         view::attention::{self, Attention},
     },
-    session::receipt::CallKey,
 };
 use muster_store::CatalogueQuery;
 
@@ -26,7 +26,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApprovalsRequest {
     pub run: Option<RunId>,
-    /// Also those that were answered.
+    /// Also answered ones.
     pub answered: bool,
 }
 
@@ -94,7 +94,7 @@ impl RunDesk<'_> {
         once: Option<CallKey>,
     ) -> RunTold<Json> {
         let missing = || {
-            let detail = "status is needed: approved, denied or modified";
+            let detail = "status is required: approved, denied or modified";
             RunFault::new(RunCode::MissingField, detail).at(format!("{prefix}status"))
         };
         let run = self.run_of(approval, expected.as_deref())?;
@@ -111,7 +111,7 @@ impl RunDesk<'_> {
     /// The run that an approval belongs to.
     pub fn run_of(self, approval: ApprovalId, expected: Option<&str>) -> RunTold<RunId> {
         let unknown =
-            || RunFault::new(RunCode::UnknownApproval, format!("there is no approval {approval}"));
+            || RunFault::new(RunCode::UnknownApproval, format!("unknown approval {approval}"));
         let has = |run: RunId| {
             let found = self.read(run, |docs| Ok(lookup::find_approval(docs, approval)?.is_some()));
             found.map(|found| found.then_some(run))

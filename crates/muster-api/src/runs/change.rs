@@ -1,9 +1,9 @@
-//! Changes of a run: commands, the answer to them, and the key that makes them happen once, in one
+//! Changes of a run: commands, their response, and the idempotency key, in one
 //! transaction.
 
 use muster_core::{
     Draft, Json,
-    answers::{self, Answers, Keep, Taken},
+    answers::{self, Answers, CallKey, Keep, Taken},
     run::{
         Ask, RunAggregate, RunCommand,
         command::{CreateRun, EditNode, GraphNodeInput, PutEdge, Resolve},
@@ -13,7 +13,6 @@ use muster_core::{
         lookup,
         node::PermissionsMode,
     },
-    session::receipt::CallKey,
 };
 use muster_engine::MultiStreamTransaction;
 use muster_store::StoreError;
@@ -28,20 +27,20 @@ use super::{
 };
 use crate::sessions::SaidInput;
 
-/// What is asked of a run, and what is answered.
+/// The commands of a change, and its response.
 pub struct RunChangeRequest {
     run: RunId,
-    /// What is asked, in order; all of it happens or nothing.
+    /// The commands, in order; all of them happen or none.
     asks: Vec<Ask>,
-    /// Where nodes stand from now on.
+    /// New positions of nodes.
     layout: Option<LayoutChange>,
-    /// What is answered.
+    /// The response.
     answer: RunResponse,
-    /// The key that makes it happen once.
+    /// The idempotency key.
     pub once: Option<CallKey>,
-    /// What paths in complaints begin with.
+    /// Prefix of paths in errors.
     prefix: String,
-    /// What a person typed, where the log must not have all of it.
+    /// What a person typed, if the log must not have all of it.
     original: Option<Original>,
 }
 
@@ -62,7 +61,7 @@ impl RunChangeRequest {
         self
     }
 
-    /// Under a key, so that it happens once.
+    /// The same under an idempotency key.
     #[must_use]
     pub fn once(mut self, key: Option<CallKey>) -> Self {
         self.once = key;
@@ -80,7 +79,7 @@ impl RunChangeRequest {
         Self::new(run, Ask::StartVerify, RunResponse::Done)
     }
 
-    /// Puts away that a declaration was refused.
+    /// Dismisses the notice of a refused declaration.
     pub fn dismiss(run: RunId) -> Self {
         Self::new(run, Ask::DismissRefusal, RunResponse::Done)
     }
@@ -108,17 +107,17 @@ impl RunChangeRequest {
         Self::new(run, Ask::ResetNode { node, reason }, RunResponse::Done)
     }
 
-    /// Lets a node go on.
+    /// Starts a node again.
     pub fn start_node(run: RunId, node: NodeId) -> Self {
         Self::new(run, Ask::StartNode { node }, RunResponse::Done)
     }
 
-    /// Ends what a node does, and holds it.
+    /// Stops a node and holds it.
     pub fn stop_node(run: RunId, node: NodeId) -> Self {
         Self::new(run, Ask::StopNode { node }, RunResponse::Done)
     }
 
-    /// Ends the turn that a node has in flight.
+    /// Interrupts the current turn of a node.
     pub fn interrupt_node(run: RunId, node: NodeId) -> Self {
         Self::new(run, Ask::InterruptNode { node }, RunResponse::Done)
     }
@@ -127,24 +126,24 @@ impl RunChangeRequest {
         Self::new(run, Ask::DeleteEdge { edge }, RunResponse::EdgeGone(edge))
     }
 
-    /// Says something to a node.
+    /// Sends a message to a node.
     pub fn chat(run: RunId, node: Option<NodeId>, content: String, interrupt: bool) -> Self {
         let ask = Ask::SendMessage { node, content, interrupt, id: None };
         Self::new(run, ask, RunResponse::Message)
     }
 
-    /// Says something to a node in its session; answers what the caller is told there.
+    /// Sends a message to a node in its session; returns the response of the session.
     pub(crate) fn input(run: RunId, node: NodeId, content: String, said: SaidInput) -> Self {
         let ask = Ask::SendMessage { node: Some(node), content, interrupt: false, id: None };
         Self::new(run, ask, RunResponse::Said(said))
     }
 
-    /// Sends an input again whose turns failed.
+    /// Sends a failed input again.
     pub fn resend_item(run: RunId, node: NodeId, item: ItemId) -> Self {
         Self::new(run, Ask::ResendItem { node, item }, RunResponse::Item(item))
     }
 
-    /// Takes a queued or failed input out again.
+    /// Deletes a queued or failed input.
     pub fn cancel_item(run: RunId, node: NodeId, item: ItemId) -> Self {
         Self::new(run, Ask::CancelItem { node, item }, RunResponse::Item(item))
     }
@@ -189,12 +188,12 @@ impl RunDesk<'_> {
         self.carry_out(change.below(&prefix).once(once))
     }
 
-    /// What nodes do that nobody says anything else about.
+    /// Default permissions of nodes.
     pub fn usual_permissions(self) -> PermissionsMode {
         self.0.options().runs.permissions_mode.unwrap_or(PermissionsMode::Skip)
     }
 
-    /// Makes an edge, or changes one (RUNS-EDGE-2).
+    /// Creates an edge, or changes one (RUNS-EDGE-2).
     pub fn put_edge(
         self,
         run: RunId,
@@ -231,7 +230,7 @@ impl RunDesk<'_> {
             }),
             (None, Some(kept)) => Ok(kept),
             (None, None) => {
-                let detail = format!("{name} is needed: the id of a node");
+                let detail = format!("{name} is required: the id of a node");
                 Err(RunFault::new(RunCode::MissingField, detail).at(name))
             }
         };
@@ -246,13 +245,13 @@ impl RunDesk<'_> {
         })
     }
 
-    /// Does what is asked, durably, and answers.
+    /// Applies the commands durably, and responds.
     pub fn carry_out(self, change: RunChangeRequest) -> RunTold<Json> {
         let prefix = change.prefix.clone();
         self.attended(change).map_err(|fault| fault.below(&prefix))
     }
 
-    /// Has whoever drives the runs look at what has changed.
+    /// Notifies the engine of runs of what has changed.
     fn attended(self, mut change: RunChangeRequest) -> RunTold<Json> {
         let Some(driver) = self.0.driver() else { return self.attempt(change).map(Done::answer) };
         if let Some(Ask::SendMessage { content, id, .. }) = change.asks.first_mut() {
@@ -261,11 +260,11 @@ impl RunDesk<'_> {
         let run = change.run;
         let creates = change.creates();
         if !creates {
-            // Nobody looks after a run that does not exist.
+            // Nothing drives a run that does not exist.
             self.exists(run)?;
         }
         let attended = driver.attend(run)?;
-        // Before the input is there, so that no turn begins without it.
+        // Before the input exists, so that no turn begins without it.
         let original = change.original.take();
         if let Some(original) = &original {
             original.keep(driver, run)?;
@@ -325,10 +324,10 @@ impl RunDesk<'_> {
     }
 }
 
-/// When something was done, with its answer.
+/// When a change was made, with its response.
 enum Done {
     Now(Json),
-    /// Before, under the same key.
+    /// Earlier, under the same key.
     Before(Json),
 }
 
@@ -342,9 +341,9 @@ impl Done {
 
 /// Why a transaction writes nothing.
 enum Stop {
-    /// It happened before, with this answer.
+    /// It was made before, with this response.
     Repeated(Json),
-    /// Something is wrong.
+    /// An error.
     Fault(RunFault),
 }
 
@@ -365,11 +364,11 @@ fn moved(
 }
 
 fn too_many_positions() -> RunFault {
-    let detail = "positions may name as many nodes as a run can have";
+    let detail = "positions may not name more nodes than a run can have";
     RunFault::new(RunCode::TooLong, detail).at("layout.positions")
 }
 
-/// Keeps an answer under its key; what was kept before counts instead (RUNS-REST-7).
+/// Stores a response under its key; a stored one takes precedence (RUNS-REST-7).
 fn kept(
     streams: &mut MultiStreamTransaction<'_>,
     CallKey { key, digest }: CallKey,
@@ -383,7 +382,7 @@ fn kept(
         Ok(()) => drafted,
         Err(Taken::Answered(answer)) => Err(repeated(&answer)),
         Err(Taken::Differs) => {
-            let detail = "this Idempotency-Key was used for another request: choose a fresh one";
+            let detail = "this Idempotency-Key was used for another request: choose a new one";
             Err(Stop::Fault(RunFault::new(RunCode::IdempotencyConflict, detail)))
         }
     })
@@ -393,8 +392,8 @@ fn repeated(answer: &str) -> Stop {
     match serde_json::from_str::<Json>(answer) {
         Ok(answer) => Stop::Repeated(answer),
         Err(error) => {
-            tracing::error!(%error, "a kept answer cannot be read");
-            Stop::Fault(RunFault::new(RunCode::Internal, "the kept answer cannot be read"))
+            tracing::error!(%error, "a stored response cannot be read");
+            Stop::Fault(RunFault::new(RunCode::Internal, "the stored response cannot be read"))
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Why a request about runs was not carried out: a code of a closed set, words, and the field that
-//! is to blame (RUNS-REST-2).
+//! Why a request about runs failed: a code of a closed set, a message, and the field
+//! at fault (RUNS-REST-2).
 
 use muster_core::{
     run::{
@@ -17,7 +17,7 @@ use crate::echo;
 /// Defines the codes with their status.
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $status:literal, $name:literal;)*) => {
-        /// What went wrong, as programs read it.
+        /// What went wrong, for programs.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum RunCode {
             $($(#[$doc])* $variant,)*
@@ -27,12 +27,12 @@ macro_rules! codes {
             /// Every code, by status.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The code as it is written.
+            /// The code on the wire.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The status of an HTTP answer that has it.
+            /// The HTTP status of the code.
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
             }
@@ -41,37 +41,37 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The body is no JSON.
+    /// The body is not JSON.
     BadJson = 400, "BAD_JSON";
-    /// No valid token came along.
+    /// The request has no valid token.
     Unauthorized = 401, "UNAUTHORIZED";
-    /// The request is addressed to a name that is not this server's.
+    /// The request names a host that is not this server's.
     ForbiddenHost = 403, "FORBIDDEN_HOST";
     /// The request comes from a page of another origin.
     ForbiddenOrigin = 403, "FORBIDDEN_ORIGIN";
     /// Only a person may do this, and the sender is not known to be one.
     PersonRequired = 403, "PERSON_REQUIRED";
-    /// A path leads where nobody may go.
+    /// A path outside the allowed folders.
     ForbiddenPath = 403, "FORBIDDEN_PATH";
-    /// There is no such route.
+    /// Unknown route.
     NotFound = 404, "NOT_FOUND";
-    /// There is no such run.
+    /// Unknown run.
     UnknownRun = 404, "UNKNOWN_RUN";
-    /// There is no such node.
+    /// Unknown node.
     UnknownNode = 404, "UNKNOWN_NODE";
-    /// There is no such edge.
+    /// Unknown edge.
     UnknownEdge = 404, "UNKNOWN_EDGE";
-    /// There is no such approval.
+    /// Unknown approval.
     UnknownApproval = 404, "UNKNOWN_APPROVAL";
-    /// There is no such artifact.
+    /// Unknown artifact.
     UnknownArtifact = 404, "UNKNOWN_ARTIFACT";
-    /// There is no such turn.
+    /// Unknown turn.
     UnknownTurn = 404, "UNKNOWN_TURN";
-    /// There is no such queued input.
+    /// Unknown queued input.
     UnknownItem = 404, "UNKNOWN_ITEM";
-    /// There is no such template to change.
+    /// Unknown template.
     UnknownTemplateName = 404, "UNKNOWN_TEMPLATE_NAME";
-    /// The route does not take the method.
+    /// The route does not support the method.
     MethodNotAllowed = 405, "METHOD_NOT_ALLOWED";
     /// The body did not arrive in time.
     Timeout = 408, "TIMEOUT";
@@ -81,9 +81,9 @@ codes! {
     NodeNotRunning = 409, "NODE_NOT_RUNNING";
     /// The run has ended.
     RunNotActive = 409, "RUN_NOT_ACTIVE";
-    /// No way leads from this status to that.
+    /// The status cannot change this way.
     BadTransition = 409, "BAD_TRANSITION";
-    /// The approval was answered before.
+    /// The approval was already answered.
     AlreadyResolved = 409, "ALREADY_RESOLVED";
     /// Work is open.
     OpenWork = 409, "OPEN_WORK";
@@ -93,45 +93,45 @@ codes! {
     VerifyRunning = 409, "VERIFY_RUNNING";
     /// A turn of the run is in flight.
     RunBusy = 409, "RUN_BUSY";
-    /// The input does not wait any more.
+    /// The input is no longer waiting.
     ItemConsumed = 409, "ITEM_CONSUMED";
-    /// There is a template of the user under this name.
+    /// The user already has a template with this name.
     TemplateExists = 409, "TEMPLATE_EXISTS";
     /// The key was used for another request.
     IdempotencyConflict = 409, "IDEMPOTENCY_CONFLICT";
-    /// The run is kept under a version that this program does not know.
+    /// The run is stored under a version that this program does not know.
     ContractVersion = 409, "CONTRACT_VERSION";
-    /// The artifact's file is gone, or another one.
+    /// The artifact's file is missing or was replaced.
     ArtifactMissing = 409, "ARTIFACT_MISSING";
     /// The body is too large.
     TooLarge = 413, "TOO_LARGE";
     /// The body is not declared as JSON.
     NotJson = 415, "NOT_JSON";
-    /// A value does not fit.
+    /// A value is invalid.
     BadValue = 422, "BAD_VALUE";
-    /// A value is needed.
+    /// A value is missing.
     MissingField = 422, "MISSING_FIELD";
-    /// There is no such field.
+    /// Unknown field.
     UnknownField = 422, "UNKNOWN_FIELD";
-    /// The field is not for callers to set.
+    /// Callers cannot set the field.
     ReadOnlyField = 422, "READ_ONLY_FIELD";
-    /// A text or list is too long.
+    /// A string or list is too long.
     TooLong = 422, "TOO_LONG";
-    /// A profile, workspace, plan or task that is named does not exist.
+    /// A named profile, workspace, plan or task does not exist.
     UnknownRef = 422, "UNKNOWN_REF";
     /// No template has the name of the role.
     UnknownTemplate = 422, "UNKNOWN_TEMPLATE";
-    /// An edge cannot lead back to where it begins.
+    /// An edge cannot lead back to its own start.
     SelfEdge = 422, "SELF_EDGE";
-    /// There are as many as there may be.
+    /// A limit is reached.
     LimitReached = 422, "LIMIT_REACHED";
     /// The call cannot be made with other arguments.
     ModifyUnsupported = 422, "MODIFY_UNSUPPORTED";
-    /// Nobody can be meant.
+    /// The message has no possible receiver.
     NoTargetNode = 422, "NO_TARGET_NODE";
-    /// The name cannot be a template's.
+    /// The name is not valid for a template.
     BadName = 422, "BAD_NAME";
-    /// The server broke.
+    /// The server failed.
     Internal = 500, "INTERNAL";
     /// The store cannot be read or written.
     StoreUnavailable = 503, "STORE_UNAVAILABLE";
@@ -139,16 +139,16 @@ codes! {
     TooManyConnections = 503, "TOO_MANY_CONNECTIONS";
 }
 
-/// Why a request was not carried out.
+/// Why a request failed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunFault {
     /// What went wrong.
     pub code: RunCode,
-    /// In words, with what to do about it.
+    /// The message, with what to do about it.
     pub detail: String,
-    /// The field that is to blame, with dots between levels.
+    /// The field at fault, with dots between levels.
     pub path: Option<String>,
-    /// What the code brings along, by name.
+    /// Further facts of the code, by name.
     pub extra: Option<Box<(&'static str, Value)>>,
 }
 
@@ -158,14 +158,14 @@ impl RunFault {
         Self { code, detail: detail.into(), path: None, extra: None }
     }
 
-    /// Names the field that is to blame.
+    /// Names the field at fault.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// Puts a field that is named without its surroundings where it stands in the body.
+    /// Prefixes a field with its place in the body.
     #[must_use]
     pub fn below(mut self, prefix: &str) -> Self {
         self.path = self.path.map(|path| format!("{prefix}{path}"));
@@ -177,12 +177,12 @@ impl RunFault {
         self
     }
 
-    /// A value that does not fit.
+    /// An invalid value.
     pub fn bad_value(path: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(RunCode::BadValue, detail).at(path)
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     pub fn body(&self) -> String {
         let mut detail = self.detail.clone();
         echo::shorten_words(&mut detail);
@@ -198,7 +198,7 @@ impl RunFault {
 impl From<StoreError> for RunFault {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a request about runs failed");
-        let detail = "the store cannot be used now; nothing was written: try again";
+        let detail = "the store cannot be used; nothing was written: try again";
         Self::new(RunCode::StoreUnavailable, detail)
     }
 }
@@ -277,14 +277,14 @@ fn code(rejection: &RunRejection) -> RunCode {
 
 fn words(rejection: &RunRejection) -> String {
     match rejection {
-        RunRejection::UnknownRun => "there is no such run".to_owned(),
-        RunRejection::RunExists => "there is a run under this id".to_owned(),
+        RunRejection::UnknownRun => "the run does not exist".to_owned(),
+        RunRejection::RunExists => "a run with this id already exists".to_owned(),
         RunRejection::UnknownNode { id } => format!("the run has no node {id}"),
         RunRejection::UnknownAlias { alias } => format!("the run has no node {alias:?}"),
         RunRejection::UnknownEdge { id } => format!("the run has no edge {id}"),
         RunRejection::UnknownTurn { id } => format!("the run has no turn {id}"),
         RunRejection::UnknownItem { id } => format!("the node has no queued input {id}"),
-        RunRejection::UnknownApproval { id } => format!("there is no approval {id}"),
+        RunRejection::UnknownApproval { id } => format!("unknown approval {id}"),
         RunRejection::UnknownArtifact { id } => format!("the run has no artifact {id}"),
         RunRejection::BadReference { reference } => format!("{reference:?} names no artifact"),
         RunRejection::InvalidArguments { fault } => fault.clone(),
@@ -298,39 +298,39 @@ fn words(rejection: &RunRejection) -> String {
         RunRejection::BadTransition { from, phase, to } => {
             format!("a run that is {from} in {phase} cannot become {to}")
         }
-        RunRejection::AlreadyResolved { id, .. } => format!("approval {id} was answered before"),
+        RunRejection::AlreadyResolved { id, .. } => format!("approval {id} was already answered"),
         RunRejection::OpenWork { .. } => "work is open".to_owned(),
         RunRejection::TaskNotDone { task } => format!("{task} is not done"),
         RunRejection::VerifyRunning => "the checks are running".to_owned(),
         RunRejection::RunBusy => {
             "a turn is in flight: pause the run with interrupt first".to_owned()
         }
-        RunRejection::ItemConsumed { id, state } => format!("input {id} is {state} already"),
+        RunRejection::ItemConsumed { id, state } => format!("input {id} is already {state}"),
         RunRejection::ContractVersion { version } => {
-            format!("the run is kept under contract version {version}: it can only be read here")
+            format!("the run is stored under contract version {version}: it can only be read here")
         }
         RunRejection::BadValue { field, expected } => format!("{field} must be {expected}"),
-        RunRejection::TooLong { field, max } => format!("{field} may have {max} at most"),
-        RunRejection::MissingField { field } => format!("{field} is needed"),
+        RunRejection::TooLong { field, max } => format!("{field} may have at most {max}"),
+        RunRejection::MissingField { field } => format!("{field} is required"),
         RunRejection::SelfEdge => "an edge needs two different nodes".to_owned(),
         RunRejection::LimitReached { what, max } => {
-            format!("there are {max} {} already, and no more are possible", limited(*what))
+            format!("there are already {max} {}, which is the limit", limited(*what))
         }
         RunRejection::ModifyUnsupported { .. } => {
             "this call cannot take other arguments: deny it with a reason instead".to_owned()
         }
         RunRejection::NoTargetNode => {
-            "there is no orchestrator and not exactly one node: name a nodeId".to_owned()
+            "the run has no orchestrator and not exactly one node: set nodeId".to_owned()
         }
         RunRejection::Forbidden { right } => match right {
             Right::SpawnNodes => "the node may not change the graph".to_owned(),
             Right::Orchestrator => "only an orchestrator may do this".to_owned(),
         },
         RunRejection::ForbiddenCapability { lacking } => {
-            format!("the node lacks what it asks for: {}", lacking.join(", "))
+            format!("the node lacks the rights that it asks for: {}", lacking.join(", "))
         }
         RunRejection::NoEdge { from, to } => format!("no edge leads from {from} to {to}"),
-        RunRejection::NotRunnable { id } => format!("node {id} cannot begin a turn now"),
+        RunRejection::NotRunnable { id } => format!("node {id} cannot start a turn now"),
         RunRejection::TurnNotLive { id } => format!("turn {id} has ended"),
         RunRejection::WrongPhase { phase } => format!("the run is in {phase}"),
     }

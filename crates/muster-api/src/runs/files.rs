@@ -1,4 +1,4 @@
-//! The files of artifacts, and the programs that nodes can be: what only a driver of runs knows.
+//! The files of artifacts, and the programs that can drive nodes: what only the engine knows.
 
 use std::{borrow::Cow, path::Path};
 
@@ -19,9 +19,9 @@ use super::{
     fault::{RunCode, RunFault},
 };
 
-/// Bytes of a piece when no number is given.
+/// Default size of a part, in bytes.
 pub const PIECE_BYTES: u64 = 1024 * 1024;
-/// Bytes of a piece at most.
+/// Largest size of a part, in bytes.
 pub const PIECE_BYTES_MAX: u64 = CHUNK_BYTES_MAX as u64;
 
 impl RunDesk<'_> {
@@ -30,13 +30,13 @@ impl RunDesk<'_> {
         Ok(worktrees(home, self.engine())?)
     }
 
-    /// Whatever drives the runs.
+    /// The engine of runs.
     pub fn driver(&self) -> RunTold<&Runs> {
         let idle = || RunFault::new(RunCode::StoreUnavailable, "this program drives no runs");
         self.0.driver().ok_or_else(idle)
     }
 
-    /// A piece of an artifact's file, as JSON (RUNS-REF-3).
+    /// A part of an artifact's file, as JSON (RUNS-REF-3).
     pub fn piece(
         self,
         run: RunId,
@@ -48,7 +48,7 @@ impl RunDesk<'_> {
         let mut next_offset = piece.next_offset;
         let (content, encoding) = match readable(&piece) {
             Some((text, left)) => {
-                // A character that is cut in two comes whole with the next piece.
+                // A character that is cut in two comes whole with the next part.
                 if left > 0 {
                     next_offset = Some(piece.offset + piece.bytes.len() as u64 - left);
                 }
@@ -65,7 +65,7 @@ impl RunDesk<'_> {
         }))
     }
 
-    /// A piece of an artifact's file.
+    /// A part of an artifact's file.
     pub fn chunk(self, artifact: &Artifact, offset: u64, max_bytes: u64) -> RunTold<ArtifactChunk> {
         let max_bytes = usize::try_from(max_bytes).unwrap_or(CHUNK_BYTES_MAX);
         let read = self.driver()?.read_artifact(artifact, offset, max_bytes);
@@ -80,8 +80,8 @@ impl RunDesk<'_> {
     }
 }
 
-/// The text of a piece and how many bytes at its end belong to a character that is cut in two;
-/// nothing when it is no text.
+/// The text of a part and how many bytes at its end belong to a character that is cut in two;
+/// `None` if it is not text.
 fn readable(piece: &ArtifactChunk) -> Option<(&str, u64)> {
     match std::str::from_utf8(&piece.bytes) {
         Ok(text) => Some((text, 0)),
@@ -94,7 +94,7 @@ fn readable(piece: &ArtifactChunk) -> Option<(&str, u64)> {
     }
 }
 
-/// Bytes as text of four letters for three of them.
+/// Bytes in Base64.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -109,7 +109,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The families of programs that a node can be, each with its profiles and what it can do.
+/// The families of programs that can drive a node, each with its profiles and abilities.
 pub async fn providers(settings: &RunsSettings) -> Json {
     Json::of(&ProvidersAnswer { providers: survey(settings).await })
 }

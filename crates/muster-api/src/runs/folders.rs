@@ -1,4 +1,4 @@
-//! `GET /api/fs/list`: folders that a run can work in, below the roots that people allowed.
+//! `GET /api/fs/list`: folders that a run can work in, below the allowed roots.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ pub struct Folder {
 pub struct FolderList {
     /// Folders, by name.
     pub entries: Vec<Folder>,
-    /// The folder above, if it may be listed.
+    /// The parent folder, if it may be listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub parent: Option<String>,
@@ -33,7 +33,7 @@ pub struct FolderList {
     pub current: String,
 }
 
-/// Lists the folders in a folder; nothing outside of the roots, also not through a link.
+/// Lists the folders in a folder; nothing outside of the roots, not even through a link.
 pub fn list(roots: &[PathBuf], path: &Path) -> Result<FolderList, RunFault> {
     let roots = real(roots);
     let current = resolve(&roots, path)?;
@@ -50,17 +50,17 @@ pub fn list(roots: &[PathBuf], path: &Path) -> Result<FolderList, RunFault> {
     Ok(FolderList { entries, parent, current: shown(&current) })
 }
 
-/// Whether a folder lies below one of the roots, all links followed.
+/// Whether a folder is below one of the roots, with all links resolved.
 pub fn is_allowed(roots: &[PathBuf], path: &Path) -> bool {
     resolve(roots, path).is_ok()
 }
 
-/// The roots that exist, all links followed.
+/// The existing roots, with all links resolved.
 fn real(roots: &[PathBuf]) -> Vec<PathBuf> {
     roots.iter().filter_map(|root| root.canonicalize().ok()).collect()
 }
 
-/// The real path of a folder. Whoever may not look somewhere learns nothing about what is there.
+/// The real path of a folder. A caller learns nothing about folders that it may not list.
 pub(super) fn resolve(roots: &[PathBuf], path: &Path) -> Result<PathBuf, RunFault> {
     let roots = &real(roots);
     let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
@@ -68,7 +68,7 @@ pub(super) fn resolve(roots: &[PathBuf], path: &Path) -> Result<PathBuf, RunFaul
         Ok(real) if plain && is_below(roots, &real) && real.is_dir() => Ok(real),
         Err(_) if plain && is_below(roots, path) => Err(absent()),
         Ok(_) | Err(_) => {
-            let detail = "this folder is not below one of the allowed ones";
+            let detail = "this folder is not below an allowed folder";
             Err(RunFault::new(RunCode::ForbiddenPath, detail).at("path"))
         }
     }
@@ -79,7 +79,7 @@ fn is_below(roots: &[PathBuf], path: &Path) -> bool {
 }
 
 fn absent() -> RunFault {
-    RunFault::bad_value("path", "path must be a folder that exists")
+    RunFault::bad_value("path", "path must be an existing folder")
 }
 
 fn shown(path: &Path) -> String {

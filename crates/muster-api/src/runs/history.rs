@@ -1,7 +1,7 @@
-//! What happened in a run, in pages: events, turns, artifacts.
+//! The history of a run, in pages: events, turns, artifacts.
 
 use muster_core::{
-    Json,
+    Json, PageCursor,
     run::{
         artifact::{Artifact, ArtifactKind},
         id::{ArtifactId, NodeId, RunId, TurnId},
@@ -23,15 +23,15 @@ use super::{
     answers::{ArtifactsAnswer, EventsAnswer, TurnAnswer, TurnsAnswer},
 };
 
-/// Events that are looked at in one go when a filter chooses among them.
+/// Events that are read at once when a filter selects among them.
 const FILTERED_AT_ONCE: u64 = 1_000;
-/// Artifacts that are looked at in one go when a turn's are wanted.
+/// Artifacts that are read at once when those of a turn are wanted.
 const ARTIFACTS_AT_ONCE: u32 = 500;
 
 /// Which events are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventsRequest {
-    /// Where the page lies.
+    /// The range of the page.
     pub page: RunPageRequest,
     pub filter: Filter,
 }
@@ -40,8 +40,8 @@ pub struct EventsRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnsRequest {
     pub node: Option<NodeId>,
-    /// Only older ones than this number.
-    pub below: Option<u64>,
+    /// Only older ones than this.
+    pub behind: Option<PageCursor<u64, TurnId>>,
     /// At most this many.
     pub limit: u32,
 }
@@ -52,8 +52,8 @@ pub struct ArtifactsRequest {
     pub node: Option<NodeId>,
     pub turn: Option<TurnId>,
     pub kind: Option<ArtifactKind>,
-    /// Only older ones than this number.
-    pub below: Option<u64>,
+    /// Only older ones than this.
+    pub behind: Option<PageCursor<u64, ArtifactId>>,
     /// At most this many.
     pub limit: u32,
 }
@@ -62,14 +62,14 @@ pub struct ArtifactsRequest {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListEnd {
-    /// What it starts from.
+    /// The cursor of the next page.
     next_cursor: Option<String>,
     /// Whether there is one.
     has_more: bool,
 }
 
 impl ListEnd {
-    /// The end of a list that goes on behind a place, or does not.
+    /// The end of a list that continues after a position, or does not.
     pub(super) fn at(place: Option<impl ToString>) -> Self {
         let next_cursor = place.map(|place| place.to_string());
         Self { has_more: next_cursor.is_some(), next_cursor }
@@ -77,7 +77,7 @@ impl ListEnd {
 }
 
 impl RunDesk<'_> {
-    /// A page of events (RUNS-PAGE): the stored texts, whatever the run's length.
+    /// A page of events (RUNS-PAGE), as stored, whatever the run's length.
     pub fn events(self, run: RunId, request: &EventsRequest) -> RunTold<Json> {
         self.exists(run)?;
         let mut snapshot = self.engine().store().snapshot()?;
@@ -97,14 +97,16 @@ impl RunDesk<'_> {
         Ok(Json::of(&EventsAnswer { events, page }))
     }
 
-    /// A page of turns, the newest first.
+    /// A page of turns, newest first.
     pub fn turns(self, run: RunId, request: TurnsRequest) -> RunTold<Json> {
-        let page = ListPage { below: request.below, limit: request.limit.saturating_add(1) };
+        let below = request.behind.map(|behind| behind.at);
+        let page = ListPage { below, limit: request.limit.saturating_add(1) };
         self.read(run, |docs| {
             lookup::run(docs)?;
             let mut turns: Vec<&NodeTurn> = turns::turns(docs, request.node, page)?;
             let more = cut(&mut turns, request.limit);
-            let page = ListEnd::at(turns.last().filter(|_| more).map(|turn| turn.number));
+            let last = turns.last().filter(|_| more);
+            let page = ListEnd::at(last.map(|turn| PageCursor { at: turn.number, of: turn.id }));
             Ok(Json::of(&TurnsAnswer { turns, page }))
         })
     }
@@ -116,7 +118,7 @@ impl RunDesk<'_> {
         })
     }
 
-    /// What is known of an artifact.
+    /// The facts about an artifact.
     pub fn artifact(self, run: RunId, artifact: ArtifactId) -> RunTold<Artifact> {
         self.read(run, |docs| {
             lookup::run(docs)?;
@@ -124,7 +126,7 @@ impl RunDesk<'_> {
         })
     }
 
-    /// A page of artifacts, the newest first.
+    /// A page of artifacts, newest first.
     pub fn artifacts(self, run: RunId, request: ArtifactsRequest) -> RunTold<Json> {
         self.read(run, |docs| {
             lookup::run(docs)?;
@@ -133,7 +135,7 @@ impl RunDesk<'_> {
                 None => request.node,
             };
             let wanted = request.limit as usize;
-            let mut below = request.below;
+            let mut below = request.behind.map(|behind| behind.at);
             let mut found: Vec<&Artifact> = Vec::new();
             while found.len() <= wanted {
                 let limit = ARTIFACTS_AT_ONCE.max(request.limit.saturating_add(1));
@@ -151,13 +153,14 @@ impl RunDesk<'_> {
                 }
             }
             let more = cut(&mut found, request.limit);
-            let page = ListEnd::at(found.last().filter(|_| more).map(|found| found.number));
+            let last = found.last().filter(|_| more);
+            let page = ListEnd::at(last.map(|found| PageCursor { at: found.number, of: found.id }));
             Ok(Json::of(&ArtifactsAnswer { artifacts: found, page }))
         })
     }
 }
 
-/// Cuts a list to its limit; answers whether something was left out.
+/// Cuts a list to its limit; returns whether something was left out.
 fn cut<T>(list: &mut Vec<T>, limit: u32) -> bool {
     let more = list.len() > limit as usize;
     list.truncate(limit as usize);
@@ -188,7 +191,7 @@ impl Reader<'_> {
         self.request.page.limit as usize
     }
 
-    /// How many events are looked at in one go.
+    /// How many events are read at once.
     fn step(&self) -> u64 {
         match self.request.filter.is_empty() {
             true => u64::from(self.request.page.limit) + 1,
@@ -201,7 +204,7 @@ impl Reader<'_> {
         self.snapshot.tail(self.stream, first - 1, limit)
     }
 
-    /// The oldest events of a range that are wanted; whether there are more.
+    /// The oldest wanted events of a range; and whether there are more.
     fn upwards(&mut self, first: u64, last: u64) -> Rows {
         let mut found = Vec::new();
         let mut next = first;
@@ -220,7 +223,7 @@ impl Reader<'_> {
         Ok((found, false))
     }
 
-    /// The newest events of a range that are wanted, newest first; whether there are more.
+    /// The newest wanted events of a range, newest first; and whether there are more.
     fn downwards(&mut self, first: u64, last: u64) -> Rows {
         let mut found = Vec::new();
         let mut end = last;

@@ -1,4 +1,4 @@
-//! The list of runs: the newest change first, page by page.
+//! The list of runs: newest change first, page by page.
 
 use muster_core::{
     Json,
@@ -14,22 +14,22 @@ use muster_engine::ExecuteError;
 use muster_store::{CatalogueQuery, StoreError};
 
 use super::{RunDesk, RunTold, answers::RunsAnswer, history::ListEnd};
-use crate::catalogue::{self, PageCursor};
+use crate::catalogue::{self, StreamCursor};
 
-/// What is wanted of the list.
+/// The filter of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunsRequest {
     pub status: Option<RunStatus>,
     /// At most this many.
     pub limit: u32,
     pub behind: Option<RunCursor>,
-    /// How much of each.
+    /// How much of each run.
     pub extent: Extent,
 }
 
-/// A place among runs: a number, by which they are listed or which counts inside of one, and the
+/// A position among runs: a number, by which they are listed or which counts inside of one, and the
 /// run. In this list it is the time of the run's last change.
-pub type RunCursor = PageCursor<RunId>;
+pub type RunCursor = StreamCursor<RunId>;
 
 impl RunDesk<'_> {
     /// A page of the list.
@@ -42,7 +42,7 @@ impl RunDesk<'_> {
             let Some(last) = places.last() else { break };
             behind = Some(*last);
             for place in places {
-                if let Some(run) = self.shown(place.id, request)? {
+                if let Some(run) = self.shown(place.of, request)? {
                     found.push((place, run));
                 }
             }
@@ -54,14 +54,14 @@ impl RunDesk<'_> {
         Ok(Json::of(&RunsAnswer { runs, page }))
     }
 
-    /// The ids of all runs, the newest change first.
+    /// The ids of all runs, newest change first.
     pub(super) fn all(self) -> RunTold<Vec<RunId>> {
         let query = CatalogueQuery { kind: "pulse", below: None, limit: None };
         let found = self.engine().catalogue::<RunAggregate>(&query)?;
         Ok(found.iter().filter_map(|(stream, _)| RunId::of_stream(stream)).collect())
     }
 
-    /// The next runs behind a place. Runs that changed in the same millisecond are ordered by
+    /// The next runs after a position. Runs that changed in the same millisecond are ordered by
     /// their id.
     fn places(self, behind: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
         let page = (behind.as_ref(), about);
@@ -69,7 +69,7 @@ impl RunDesk<'_> {
         Ok(found.into_iter().map(|(place, _)| place).collect())
     }
 
-    /// A run as the list shows it; nothing when it is not wanted, or just gone.
+    /// A run as the list shows it; `None` if it is filtered out, or was just deleted.
     fn shown(self, run: RunId, request: &RunsRequest) -> RunTold<Option<Json>> {
         let artifacts = match request.extent {
             Extent::Full => ArtifactExtent::All,
@@ -94,8 +94,8 @@ impl RunDesk<'_> {
 }
 
 fn place(stream: &str, document: &RunDocument) -> Option<RunCursor> {
-    let id = RunId::of_stream(stream)?;
+    let of = RunId::of_stream(stream)?;
     let RunDocument::Pulse(pulse) = document else { return None };
-    let number = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
-    Some(RunCursor { number, id })
+    let at = u64::try_from(pulse.updated_at.ms()).unwrap_or(0);
+    Some(RunCursor { at, of })
 }

@@ -1,4 +1,4 @@
-//! Whether what a body names is there: a directory, a template, a profile, a task.
+//! Checks that what a body names exists: a directory, a template, a profile, a task.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use muster_core::{
         lookup,
         node::{DEFAULT_PROFILE, DEFAULT_ROLE},
     },
-    tasks::{self, TaskAggregate, id::WorkspaceId},
+    tasks::{self, TaskAggregate, TaskDocs, id::WorkspaceId},
 };
 
 use super::{
@@ -19,30 +19,30 @@ use super::{
 };
 
 impl RunDesk<'_> {
-    /// The directory of a run to create, all links followed: below one of the folders where runs
+    /// The directory of a new run, with all links resolved: below one of the folders where runs
     /// may work.
     pub(super) fn directory(self, given: Option<&str>) -> RunTold<PathBuf> {
         let options = &self.0.options().runs;
         let served = options.served_dir.clone();
-        let missing = || RunFault::new(RunCode::MissingField, "cwd is needed").at("cwd");
+        let missing = || RunFault::new(RunCode::MissingField, "cwd is required").at("cwd");
         let cwd = given.map(PathBuf::from).or(served).ok_or_else(missing)?;
         if !cwd.is_absolute() || !cwd.is_dir() {
-            let detail = "cwd must be the absolute path of a directory that exists";
+            let detail = "cwd must be the absolute path of an existing directory";
             return Err(RunFault::bad_value("cwd", detail));
         }
         match options.roots.as_slice() {
             [] => Ok(cwd),
             roots => folders::resolve(roots, &cwd).map_err(|_| {
-                let detail = "runs may not work in this folder: roots in runs.toml says where";
+                let detail = "runs may not work in this folder: see roots in runs.toml";
                 RunFault::new(RunCode::ForbiddenPath, detail).at("cwd")
             }),
         }
     }
 
-    /// Whether a node to create says what it has to, and its template and profile exist.
+    /// Checks that a new node has all required fields, and that its template and profile exist.
     pub(super) fn check_fresh_node(self, input: &GraphNodeInput, cwd: &Path) -> RunTold<()> {
         let missing =
-            |field| RunFault::new(RunCode::MissingField, format!("{field} is needed")).at(field);
+            |field| RunFault::new(RunCode::MissingField, format!("{field} is required")).at(field);
         match (&input.label, input.provider) {
             (None, _) => Err(missing("label")),
             (Some(_), None) => Err(missing("provider")),
@@ -50,11 +50,11 @@ impl RunDesk<'_> {
         }
     }
 
-    /// Whether the template and the profile of a node exist.
+    /// Checks that the template and the profile of a node exist.
     pub(super) fn check_node(self, input: &GraphNodeInput, cwd: &Path) -> RunTold<()> {
         let role = input.role_template.as_deref().unwrap_or(DEFAULT_ROLE);
         if input.role_template.is_some() && !self.templates(Some(cwd.to_owned())).has(role) {
-            let detail = format!("no template is called {role:?}: GET /api/templates lists them");
+            let detail = format!("unknown template {role:?}: GET /api/templates lists all");
             return Err(RunFault::new(RunCode::UnknownTemplate, detail).at("roleTemplate"));
         }
         let (Some(name), profiles) = (&input.provider_profile, &self.0.options().runs.profiles)
@@ -69,11 +69,11 @@ impl RunDesk<'_> {
         {
             return Ok(());
         }
-        let detail = format!("no profile is called {name:?}: GET /api/providers lists them");
+        let detail = format!("unknown profile {name:?}: GET /api/providers lists all");
         Err(RunFault::new(RunCode::UnknownRef, detail).at("providerProfile"))
     }
 
-    /// Whether the template and the profile of a node that is there would exist.
+    /// Checks that the template and the profile of a changed node exist.
     pub fn check_node_of(
         self,
         run: RunId,
@@ -96,7 +96,7 @@ impl RunDesk<'_> {
         self.check_node(&input, Path::new(&cwd.0))
     }
 
-    /// Whether the workspace, plan and task that a run is bound to exist.
+    /// Checks that the workspace, plan and task of a run exist.
     pub fn check_binding(self, fields: &RunFields, run: Option<RunId>) -> RunTold<()> {
         let present = match run {
             Some(run) => self.read(run, |docs| Ok(lookup::run(docs)?.workspace.clone()))?,
@@ -113,10 +113,10 @@ impl RunDesk<'_> {
         }
         let path = if plan.is_some() { "planId" } else { "taskId" };
         let Some(workspace) = named.and_then(|name| name.parse::<WorkspaceId>().ok()) else {
-            let detail = format!("{path} needs a workspace that it is in");
+            let detail = format!("{path} needs a workspace");
             return Err(RunFault::new(RunCode::UnknownRef, detail).at(path));
         };
-        let view = |docs: &muster_core::Documents<TaskAggregate>| {
+        let view = |docs: &TaskDocs| {
             let plan = plan.map(|id| tasks::lookup::find_plan(docs, id).map(|plan| plan.is_some()));
             let task = task.map(|id| tasks::lookup::find_task(docs, id).map(|task| task.is_some()));
             Ok((plan.transpose()?, task.transpose()?))
@@ -125,7 +125,7 @@ impl RunDesk<'_> {
         let (plan, task) = read.unwrap_or((plan.map(|_| false), task.map(|_| false)));
         for (found, path) in [(plan, "planId"), (task, "taskId")] {
             if found == Some(false) {
-                let detail = format!("{path} names nothing in the workspace {workspace}");
+                let detail = format!("{path} does not exist in the workspace {workspace}");
                 return Err(RunFault::new(RunCode::UnknownRef, detail).at(path));
             }
         }
@@ -134,7 +134,7 @@ impl RunDesk<'_> {
 
     fn check_workspace(self, name: &str) -> RunTold<()> {
         let unknown = || {
-            let detail = format!("there is no workspace {name:?}");
+            let detail = format!("unknown workspace {name:?}");
             RunFault::new(RunCode::UnknownRef, detail).at("workspace")
         };
         let workspace: WorkspaceId = name.parse().map_err(|_| unknown())?;

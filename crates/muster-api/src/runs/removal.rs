@@ -1,4 +1,4 @@
-//! Deleting a run: what is in flight ends first, then the run is forgotten.
+//! Deletes a run: turns in flight end first, then the run is forgotten.
 
 use std::{
     thread::sleep,
@@ -12,9 +12,9 @@ use muster_core::{
 
 use super::{RunDesk, RunTold, answers::RunGone, seed};
 
-/// How long turns may take to end before a run is not deleted.
+/// How long turns may take to end; after that the run is not deleted.
 const TURNS_END_WITHIN: Duration = Duration::from_secs(15);
-/// How often it is looked whether they have.
+/// Interval of the checks whether they have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl RunDesk<'_> {
@@ -28,7 +28,7 @@ impl RunDesk<'_> {
         Ok(Json::of(&RunGone { run_id: run }))
     }
 
-    /// Ends what is in flight and forgets the run if nothing is left of it; insists at last.
+    /// Ends turns in flight and forgets the run if none is left; uses force at last.
     fn forget(self, run: RunId, first: Ask, insist: bool) -> RunTold<bool> {
         let command =
             |ask| Ok::<_, super::RunFault>(RunCommand { by: Actor::USER, seed: seed()?, ask });

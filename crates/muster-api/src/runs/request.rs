@@ -1,4 +1,4 @@
-//! What bodies of requests about runs may say, and the commands that they mean.
+//! The bodies of requests about runs, and the commands that they mean.
 
 mod layout;
 mod schemas;
@@ -99,15 +99,15 @@ fn unset(names: &[&str]) -> JsonFields {
     names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect()
 }
 
-/// What `POST /api/runs` says besides the fields of the run.
+/// What `POST /api/runs` takes besides the fields of the run.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateExtras {
     /// Who keeps the orchestrator going.
     pub mode: Option<Mode>,
-    /// What may be written.
+    /// Write access of the nodes.
     pub global_mode: Option<GlobalMode>,
-    /// Its directory; the served one by default.
+    /// Its directory; the server's by default.
     pub cwd: Option<String>,
     /// Whether BOOT starts at once; it does by default.
     pub auto_start: Option<bool>,
@@ -119,9 +119,9 @@ pub struct CreateExtras {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateRequest {
     pub fields: RunFields,
-    /// What is said besides.
+    /// The other fields of the body.
     pub extras: CreateExtras,
-    /// What paths in complaints begin with.
+    /// Prefix of paths in errors.
     pub prefix: String,
 }
 
@@ -146,7 +146,7 @@ struct EditExtras {
     layout: Option<LayoutInput>,
 }
 
-/// How a status comes to be, beside the patch.
+/// How a status is reached, beside the patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 struct How {
@@ -159,15 +159,15 @@ struct How {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditRequest {
     pub fields: RunFields,
-    /// What is asked of the run, fields included.
+    /// The commands, fields included.
     pub asks: Vec<Ask>,
-    /// Where nodes stand.
+    /// Positions of nodes.
     pub layout: Option<LayoutChange>,
-    /// What paths in complaints begin with.
+    /// Prefix of paths in errors.
     pub prefix: String,
 }
 
-/// Reads the body of `PATCH /api/runs/ID`. What the run shows now is asked for only where the body
+/// Reads the body of `PATCH /api/runs/ID`. The current run is read only if the body
 /// names something that cannot be set.
 pub fn edit_run(
     body: JsonFields,
@@ -206,7 +206,7 @@ pub fn edit_run(
 pub struct NodeRequest {
     /// Its settings.
     pub input: GraphNodeInput,
-    /// What paths in complaints begin with.
+    /// Prefix of paths in errors.
     pub prefix: String,
 }
 
@@ -231,11 +231,11 @@ struct NodeExtras {
 pub struct EditNodeRequest {
     /// The changes.
     pub edit: EditNode,
-    /// What paths in complaints begin with.
+    /// Prefix of paths in errors.
     pub prefix: String,
 }
 
-/// Reads the body of `PATCH /api/runs/ID/nodes/ID`: `patch` and `config` are united, and `config`
+/// Reads the body of `PATCH /api/runs/ID/nodes/ID`: `patch` and `config` are merged, and `config`
 /// wins.
 pub fn edit_node(
     body: JsonFields,
@@ -263,15 +263,15 @@ pub fn edit_node(
     Ok(EditNodeRequest { edit: EditNode { node, input, status, summary }, prefix })
 }
 
-/// An edge as a body says it. Ids are read later, because an unknown node is no bad value.
+/// An edge in a body. Ids are parsed later, because an unknown node is not an invalid value.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EdgeInput {
     /// The id, if the caller chose one.
     pub id: Option<String>,
-    /// Where it begins.
+    /// Its start.
     pub from: Option<String>,
-    /// Where it leads.
+    /// Its end.
     pub to: Option<String>,
     /// Whether it may be used in both directions.
     pub bidirectional: Option<bool>,
@@ -280,11 +280,11 @@ pub struct EdgeInput {
     pub kind: Option<EdgeType>,
     /// Its name.
     pub label: Option<String>,
-    /// Whether the end of a turn is sent along by itself.
+    /// Whether the end of a turn is sent along automatically.
     pub auto_deliver: Option<bool>,
 }
 
-/// Reads the body of `POST /api/runs/ID/edges`; answers the edge and what paths begin with.
+/// Reads the body of `POST /api/runs/ID/edges`; returns the edge and the prefix of paths.
 pub fn edge(body: JsonFields) -> Result<(EdgeInput, String), RunFault> {
     let Unwrapped { mut fields, prefix, .. } = unwrap(body, "edge", &[])?;
     let checked = EDGE.check(&mut fields, &unset(&EDGE_FIXED));
@@ -292,15 +292,15 @@ pub fn edge(body: JsonFields) -> Result<(EdgeInput, String), RunFault> {
     Ok((input.map_err(|fault| fault.below(&prefix))?, prefix))
 }
 
-/// A message as a body says it.
+/// A message in a body.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ChatInput {
     /// Its receiver.
     pub node_id: Option<String>,
-    /// What is said.
+    /// The message.
     pub content: Option<String>,
-    /// Whether the turn in flight ends for it.
+    /// Whether it ends the turn in flight.
     pub interrupt: Option<bool>,
 }
 
@@ -310,26 +310,26 @@ pub fn chat(mut body: JsonFields) -> Result<ChatInput, RunFault> {
     CHAT.read(&body)
 }
 
-/// An answer to an approval as a body says it.
+/// An answer to an approval in a body.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResolutionInput {
     /// The answer.
     pub status: Option<Verdict>,
-    /// The other arguments.
+    /// The changed arguments.
     pub modified_args: Option<Map<String, Value>>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
-/// Reads the body of `POST /api/approvals/ID/resolve`; answers the resolution, the run that the
-/// caller expects, and what paths begin with.
+/// Reads the body of `POST /api/approvals/ID/resolve`; returns the resolution, the run that the
+/// caller expects, and the prefix of paths.
 pub fn resolution(body: JsonFields) -> Result<(ResolutionInput, Option<String>, String), RunFault> {
     let Unwrapped { mut fields, beside, prefix } = unwrap(body, "resolution", &["runId"])?;
     let run = match beside.get("runId") {
         None | Some(Value::Null) => None,
         Some(Value::String(run)) => Some(run.clone()),
-        Some(_) => return Err(RunFault::bad_value("runId", "runId must be a text")),
+        Some(_) => return Err(RunFault::bad_value("runId", "runId must be a string")),
     };
     let checked = RESOLUTION.check(&mut fields, &JsonFields::new());
     let input = checked.and_then(|()| RESOLUTION.read(&fields));
@@ -342,19 +342,19 @@ pub struct ResetInput {
     reason: Option<String>,
 }
 
-/// Reads the body of a reset; answers why.
+/// Reads the body of a reset; returns its reason.
 pub fn reset(mut body: JsonFields) -> Result<Option<String>, RunFault> {
     RESET.check(&mut body, &JsonFields::new())?;
     RESET.read::<ResetInput>(&body).map(|input| input.reason)
 }
 
-/// A template as a body says it.
+/// A template in a body.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TemplateInput {
     /// Its name.
     pub name: Option<String>,
-    /// Its file.
+    /// Its content.
     pub content: Option<String>,
 }
 
@@ -364,10 +364,10 @@ pub fn template(mut body: JsonFields) -> Result<TemplateInput, RunFault> {
     TEMPLATE.read(&body)
 }
 
-/// A body that says nothing.
+/// An empty body.
 pub struct NoFields;
 
-/// Refuses a body that says anything.
+/// Refuses a body with fields.
 pub fn nothing(body: &JsonFields) -> Result<(), RunFault> {
     match body.keys().next() {
         None => Ok(()),

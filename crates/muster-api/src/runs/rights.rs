@@ -1,6 +1,6 @@
-//! Which fields of a request only a person may set: whatever gives agents more than they have.
+//! Which fields of a request only a person may set: everything that gives agents more rights.
 //!
-//! Everything here names the field that is to blame, or nothing. What lowers rights is open to
+//! Every function here returns the field at fault, if any. Lowering rights is open to
 //! every caller.
 
 use muster_core::run::{
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::request::{CreateRequest, EditNodeRequest, EditRequest, JsonFields, NodeRequest};
 
 /// Commands that would run on this machine, and nodes that would not have to ask although nodes of
-/// this server do (`usual` says what they do).
+/// this server do by default (`usual`).
 pub fn create_run(request: &CreateRequest, usual: PermissionsMode) -> Option<String> {
     if request.fields.checks.as_ref().is_some_and(|checks| !checks.is_empty()) {
         return Some(format!("{}checks", request.prefix));
@@ -24,7 +24,7 @@ pub fn create_run(request: &CreateRequest, usual: PermissionsMode) -> Option<Str
     Some(format!("{}nodes[{at}].permissions", request.prefix))
 }
 
-/// Limits, commands, settings, leave to write, and an end without its checks.
+/// Limits, commands, settings, write access, and an end without its checks.
 pub fn edit_run(request: &EditRequest) -> Option<String> {
     let fields = &request.fields;
     let named = [
@@ -57,7 +57,7 @@ fn skips(given: PermissionPatch, usual: PermissionsMode) -> bool {
     given.cli_permissions_mode == Some(PermissionsMode::Skip) && usual != PermissionsMode::Skip
 }
 
-/// More rights than the node has, or another limit. What stays as it is may be sent along.
+/// More rights than the node has, or another limit. Unchanged values may be sent along.
 pub fn edit_node(request: &EditNodeRequest, present: &JsonFields) -> Option<String> {
     let GraphNodeInput { permissions, capabilities, budget, .. } = &request.edit.input;
     let is = |group: &str, name: &str, value: &Value| {

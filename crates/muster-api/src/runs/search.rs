@@ -1,7 +1,7 @@
-//! Finds words in what was said and made, in one run or in all.
+//! Searches messages, artifacts and files, in one run or in all.
 //!
-//! The log is walked from its end, a bounded piece of it for one answer; the cursor says where the
-//! next one goes on. So an answer costs the same whatever the history is, and an empty one with a
+//! The log is read from its end, a limited part of it for one response; the cursor says where the
+//! next one continues. So a response costs the same for any history, and an empty one with a
 //! cursor means that nothing was found *so far*.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,39 +23,39 @@ use super::{
     history::{ListEnd, line},
 };
 
-/// Events that are read in one go.
+/// Events that are read at once.
 const EVENTS_AT_ONCE: u64 = 1_000;
-/// Events that one answer looks at.
+/// Events that one response covers.
 const EVENTS_LOOKED_AT_MAX: u64 = 20_000;
 
-/// What is looked for, and where.
+/// The query, and where to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchRequest {
     pub question: SearchWords,
     pub run: Option<RunId>,
-    /// Only behind this place: everything newer was looked at. Runs come in the order of their
-    /// creation, which does not change, the newest first; the number is that of an event.
+    /// Only after this position: everything newer was searched. Runs come in the order of their
+    /// creation, which does not change, newest first; the number is that of an event.
     pub behind: Option<RunCursor>,
-    /// About this many places; those of one event come together.
+    /// About this many results; those of one event stay together.
     pub limit: u32,
 }
 
-/// What was found, the newest first in each run.
+/// The results, newest first in each run.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchAnswer {
-    /// The places.
+    /// The results.
     pub hits: Vec<Hit>,
-    /// Names of the runs that they are in.
+    /// Names of their runs.
     pub runs: BTreeMap<RunId, String>,
-    /// Events that were looked at.
+    /// Events that were searched.
     pub looked_at: u64,
-    /// Where to go on.
+    /// Where to continue.
     pub page: ListEnd,
 }
 
 impl RunDesk<'_> {
-    /// Finds words; what is found twice in the same file counts once.
+    /// Searches; several matches in the same file count once.
     pub fn search(self, request: &SearchRequest) -> RunTold<Json> {
         let mut runs = match request.run {
             Some(run) => {
@@ -65,13 +65,13 @@ impl RunDesk<'_> {
             None => self.all()?,
         };
         runs.sort_by(|a, b| b.cmp(a));
-        runs.retain(|run| request.behind.is_none_or(|behind| *run <= behind.id));
+        runs.retain(|run| request.behind.is_none_or(|behind| *run <= behind.of));
         let mut snapshot = self.engine().store().snapshot()?;
         let mut walk = Walk::new(request);
         let mut next = None;
         for run in runs {
-            let before = request.behind.filter(|behind| behind.id == run);
-            let before = before.map_or(u64::MAX, |behind| behind.number);
+            let before = request.behind.filter(|behind| behind.of == run);
+            let before = before.map_or(u64::MAX, |behind| behind.at);
             next = walk.through(&mut *snapshot, run, before)?;
             if next.is_some() {
                 break;
@@ -83,7 +83,7 @@ impl RunDesk<'_> {
         for run in met {
             let name =
                 self.read(run, |docs| Ok(lookup::find_run(docs)?.map(|run| run.name.clone())));
-            // One that was deleted meanwhile has no name any more.
+            // A run that was deleted meanwhile no longer has a name.
             runs.insert(run, name?.unwrap_or_default());
         }
         let page = ListEnd::at(next);
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         self.hits.len() >= self.request.limit as usize || self.looked_at >= EVENTS_LOOKED_AT_MAX
     }
 
-    /// Walks through one run; where to go on when this answer is full.
+    /// Walks through one run; returns where to continue when this response is full.
     fn through(
         &mut self,
         snapshot: &mut dyn StoreSnapshot,
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         let mut end = snapshot.head(&stream)?.seq.min(before.saturating_sub(1));
         while end > 0 {
             if self.is_over() {
-                return Ok(Some(RunCursor { id: run, number: end + 1 }));
+                return Ok(Some(RunCursor { at: end + 1, of: run }));
             }
             let after = end.saturating_sub(EVENTS_AT_ONCE);
             let limit = u32::try_from(end - after).unwrap_or(u32::MAX);
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
                 self.looked_at += 1;
                 self.take(self.request.question.hits(run, line(row)));
                 if self.is_over() && row.seq > 1 {
-                    return Ok(Some(RunCursor { id: run, number: row.seq }));
+                    return Ok(Some(RunCursor { at: row.seq, of: run }));
                 }
             }
             end = after;
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// Keeps what was found; of a file that many turns changed, the newest change.
+    /// Collects results; of a file that many turns changed, only the newest change.
     fn take(&mut self, hits: Vec<Hit>) {
         for hit in hits {
             let again =

@@ -1,64 +1,59 @@
-//! Reads the bodies of requests: names first, with the nearest known one for those that are not
-//! (RUNS-REST-5), then types. Names and types come from the schema of what is read.
+//! Reads the bodies of requests: names first, with the nearest known one for unknown ones
+//! (RUNS-REST-5), then types. Names and types come from the schema of the type.
 
-use muster_core::text;
-use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use std::iter;
+
+use muster_core::{
+    schema::{JsonType, Keyword, NamedSchemas, Schema},
+    text,
+};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::fault::{RunCode, RunFault};
 
 /// What a body may hold.
-pub(super) struct BodyShape(Vec<Map<String, Value>>);
+pub(super) struct BodyShape(NamedSchemas);
 
 impl BodyShape {
     /// The fields of one type.
     pub(super) fn of<T: JsonSchema>() -> Self {
-        Self(vec![schema::<T>()])
+        Self(NamedSchemas::default()).and::<T>()
     }
 
-    /// The fields of another type as well.
+    /// Adds the fields of another type.
     #[must_use]
     pub(super) fn and<T: JsonSchema>(mut self) -> Self {
-        self.0.push(schema::<T>());
+        self.0.extend(Schema::inlined::<T>().properties().cloned().unwrap_or_default().0);
         self
     }
 
-    fn property(&self, name: &str) -> Option<&Map<String, Value>> {
-        self.0.iter().find_map(|schema| properties(schema)?.get(name)?.as_object())
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let all = self.0.iter().filter_map(properties);
-        all.flat_map(|properties| properties.keys().map(String::as_str))
-    }
-
     /// The shape for documents.
-    pub(super) fn schema(&self) -> Value {
-        let all = self.0.iter().filter_map(properties).flatten();
-        let properties: Map<String, Value> =
-            all.map(|(name, value)| (name.clone(), value.clone())).collect();
-        json!({"type": "object", "properties": properties, "additionalProperties": false})
+    pub(super) fn schema(&self) -> Schema {
+        Schema::from([
+            JsonType::Object.into(),
+            Keyword::Properties(self.0.clone()),
+            Keyword::AdditionalProperties(Box::new(Schema::Always(false))),
+        ])
     }
 
-    /// Whether it has every field that a body names.
+    /// Whether it knows every field that a body names.
     pub(super) fn covers(&self, fields: &Map<String, Value>) -> bool {
-        fields.keys().all(|name| self.property(name).is_some())
+        fields.keys().all(|name| self.0.get(name).is_some())
     }
 
-    /// Refuses names that do not exist and values of fields that callers cannot set; those that
-    /// repeat the present value are dropped.
+    /// Refuses unknown names and fields that callers cannot set; those that
+    /// repeat the current value are dropped.
     pub(super) fn check(
         &self,
         fields: &mut Map<String, Value>,
         present: &Map<String, Value>,
     ) -> Result<(), RunFault> {
-        let known: Vec<&str> = self.names().collect();
-        let settable = |name: &str| self.property(name);
-        check_object(fields, present, ("", &known), &settable)
+        check_object(fields, present, "", &self.0)
     }
 
-    /// Reads the fields as one of the types.
+    /// Parses the fields as one of the types.
     pub(super) fn read<T: DeserializeOwned>(
         &self,
         fields: &Map<String, Value>,
@@ -72,17 +67,17 @@ impl BodyShape {
         })
     }
 
-    /// What would fit at a place, in words.
+    /// The expected value at a path, in words.
     fn expected(&self, path: &serde_path_to_error::Path) -> Option<String> {
         use serde_path_to_error::Segment;
-        let mut found: Option<&Map<String, Value>> = None;
+        let mut found: Option<&Schema> = None;
         for segment in path {
             found = match segment {
                 Segment::Map { key } => match found {
-                    None => self.property(key),
-                    Some(schema) => object_of(schema).and_then(properties)?.get(key)?.as_object(),
+                    None => self.0.get(key),
+                    Some(schema) => fields_of(schema)?.get(key),
                 },
-                Segment::Seq { .. } => array_of(found?)?.get("items")?.as_object(),
+                Segment::Seq { .. } => items_of(found?),
                 Segment::Enum { .. } | Segment::Unknown => return None,
             };
         }
@@ -90,48 +85,30 @@ impl BodyShape {
     }
 }
 
-/// The whole schema of a type, without references.
-fn schema<T: JsonSchema>() -> Map<String, Value> {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let root = SchemaGenerator::new(settings).into_root_schema_for::<T>();
-    root.as_object().cloned().unwrap_or_default()
-}
-
-fn properties(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    schema.get("properties")?.as_object()
-}
-
 /// The alternatives of a schema; one without alternatives is its only one.
-fn choices(schema: &Map<String, Value>) -> Vec<&Map<String, Value>> {
-    match schema.get("anyOf").and_then(Value::as_array) {
-        Some(choices) => choices.iter().filter_map(Value::as_object).collect(),
-        None => vec![schema],
-    }
+fn choices(schema: &Schema) -> &[Schema] {
+    schema.any_of().unwrap_or(std::slice::from_ref(schema))
 }
 
-fn object_of(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    choices(schema).into_iter().find(|choice| properties(choice).is_some())
+fn fields_of(schema: &Schema) -> Option<&NamedSchemas> {
+    choices(schema).iter().find_map(Schema::properties)
 }
 
-fn array_of(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    choices(schema).into_iter().find(|choice| choice.contains_key("items"))
+fn items_of(schema: &Schema) -> Option<&Schema> {
+    choices(schema).iter().find_map(Schema::items)
 }
-
-/// The schema of a field that callers can set.
-type Settable<'a> = dyn Fn(&str) -> Option<&'a Map<String, Value>> + 'a;
 
 fn check_object(
     fields: &mut Map<String, Value>,
     present: &Map<String, Value>,
-    (path, known): (&str, &[&str]),
-    settable: &Settable<'_>,
+    path: &str,
+    settable: &NamedSchemas,
 ) -> Result<(), RunFault> {
     let names: Vec<String> = fields.keys().cloned().collect();
     for name in names {
         let at = join(path, &name);
-        let Some(schema) = settable(&name) else {
-            check_fixed(&at, fields.get(&name), present.get(&name), known)?;
+        let Some(schema) = settable.get(&name) else {
+            check_fixed(&at, fields.get(&name), present.get(&name), settable.names())?;
             fields.shift_remove(&name);
             continue;
         };
@@ -143,23 +120,23 @@ fn check_object(
 }
 
 /// A field that cannot be set: it may repeat what is there.
-fn check_fixed(
+fn check_fixed<'a>(
     at: &str,
     given: Option<&Value>,
     present: Option<&Value>,
-    known: &[&str],
+    known: impl Iterator<Item = &'a str>,
 ) -> Result<(), RunFault> {
     let name = at.rsplit('.').next().unwrap_or(at);
     match present {
         Some(_) if given == present => Ok(()),
         Some(_) => {
-            let detail = format!("{name} is not for callers to set");
+            let detail = format!("{name} cannot be set");
             Err(RunFault::new(RunCode::ReadOnlyField, detail).at(at))
         }
         None => {
-            let nearest = text::nearest(name, known.iter().copied());
+            let nearest = text::nearest(name, known);
             let hint = nearest.map_or(String::new(), |known| format!(": did you mean {known}?"));
-            let detail = format!("there is no field {name}{hint}");
+            let detail = format!("unknown field {name}{hint}");
             Err(RunFault::new(RunCode::UnknownField, detail).at(at))
         }
     }
@@ -169,20 +146,17 @@ fn check_inside(
     value: &mut Value,
     present: Option<&Value>,
     path: &str,
-    schema: &Map<String, Value>,
+    schema: &Schema,
 ) -> Result<(), RunFault> {
     match value {
         Value::Object(fields) => {
-            let Some(properties) = object_of(schema).and_then(properties) else { return Ok(()) };
-            let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+            let Some(settable) = fields_of(schema) else { return Ok(()) };
             let nothing = Map::new();
             let present = present.and_then(Value::as_object).unwrap_or(&nothing);
-            let settable = |name: &str| properties.get(name).and_then(Value::as_object);
-            check_object(fields, present, (path, &known), &settable)
+            check_object(fields, present, path, settable)
         }
         Value::Array(items) => {
-            let element = array_of(schema).and_then(|schema| schema.get("items")?.as_object());
-            let Some(element) = element else { return Ok(()) };
+            let Some(element) = items_of(schema) else { return Ok(()) };
             for (at, item) in items.iter_mut().enumerate() {
                 check_inside(item, None, &format!("{path}[{at}]"), element)?;
             }
@@ -197,62 +171,44 @@ fn join(path: &str, name: &str) -> String {
 }
 
 /// A schema in words.
-fn expectation(schema: &Map<String, Value>) -> String {
-    if let Some(words) = constants(schema) {
+fn expectation(schema: &Schema) -> String {
+    if let Some(words) = schema.words() {
         return format!("one of {}", words.join(", "));
     }
     // Null clears a field; whoever sent a value of another form did not mean that.
-    let choices = choices(schema);
-    if choices.len() > 1 {
-        let choices =
-            choices.into_iter().filter(|choice| choice.get("type") != Some(&json!("null")));
+    if let Some(choices) = schema.any_of() {
+        let choices = choices.iter().filter(|choice| !choice.is_null());
         return choices.map(expectation).collect::<Vec<_>>().join(" or ");
     }
-    match schema.get("type") {
-        Some(Value::String(kind)) => kind_in_words(kind, schema),
-        Some(Value::Array(kinds)) => {
-            let kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
-            kinds.map(|kind| kind_in_words(kind, schema)).collect::<Vec<_>>().join(" or ")
-        }
-        Some(_) | None => "a value of another form".to_owned(),
+    let kinds = schema.types().iter().filter(|kind| **kind != JsonType::Null);
+    let kinds: Vec<&str> = kinds.map(|kind| kind_in_words(*kind, schema)).collect();
+    if kinds.is_empty() { "a value of another form".to_owned() } else { kinds.join(" or ") }
+}
+
+fn kind_in_words(kind: JsonType, schema: &Schema) -> &'static str {
+    match kind {
+        JsonType::String if schema.format() == Some("uuid") => "a UUID",
+        JsonType::String => "a text",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "a whole number",
+        JsonType::Number => "a number",
+        JsonType::Array => "a list",
+        JsonType::Object => "an object",
+        JsonType::Null => "null",
     }
 }
 
-fn kind_in_words(kind: &str, schema: &Map<String, Value>) -> String {
-    match (kind, schema.get("format").and_then(Value::as_str)) {
-        ("string", Some("uuid")) => "a UUID",
-        ("string", _) => "a text",
-        ("boolean", _) => "true or false",
-        ("integer", _) => "a whole number",
-        ("number", _) => "a number",
-        ("array", _) => "a list",
-        ("object", _) => "an object",
-        (other, _) => other,
-    }
-    .to_owned()
-}
-
-/// The words of a closed set, however its schema spells it.
-fn constants(schema: &Map<String, Value>) -> Option<Vec<&str>> {
-    if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
-        return Some(allowed.iter().filter_map(Value::as_str).collect());
-    }
-    let choices = schema.get("oneOf").or_else(|| schema.get("anyOf"))?.as_array()?;
-    let words = choices.iter().filter(|choice| choice["type"] != "null");
-    words.map(|choice| choice.get("const").and_then(Value::as_str)).collect()
-}
-
-/// A body taken apart: the object that it is about, and what stands beside it.
+/// A body in parts: its object, and the fields beside it.
 pub(super) struct Unwrapped {
     /// The object's fields.
     pub(super) fields: Map<String, Value>,
-    /// What stands beside it.
+    /// The fields beside it.
     pub(super) beside: Map<String, Value>,
-    /// What the path of a field begins with.
+    /// Prefix of the paths of fields.
     pub(super) prefix: String,
 }
 
-/// Takes a body apart, whether the object is wrapped in it or is the body itself (RUNS-REST-4).
+/// Splits a body, whether the object is wrapped in it or is the body itself (RUNS-REST-4).
 pub(super) fn unwrap(
     mut body: Map<String, Value>,
     wrapper: &str,
@@ -267,9 +223,8 @@ pub(super) fn unwrap(
         return Err(RunFault::bad_value(wrapper, format!("{wrapper} must be an object")));
     };
     if let Some(stray) = body.keys().find(|name| !siblings.contains(&name.as_str())) {
-        let mut known = vec![wrapper];
-        known.extend(siblings);
-        check_fixed(stray, None, None, &known)?;
+        let known = iter::once(wrapper).chain(siblings.iter().copied());
+        check_fixed(stray, None, None, known)?;
     }
     Ok(Unwrapped { fields, beside: body, prefix: format!("{wrapper}.") })
 }

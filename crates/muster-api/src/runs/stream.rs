@@ -1,4 +1,4 @@
-//! The events of runs for readers that stay: what a connection is told besides them, and snapshots
+//! The events of runs for connected readers: connection messages, and snapshots
 //! where something is missing (RUNS-WS).
 
 use muster_core::{
@@ -24,7 +24,7 @@ use super::{RunDesk, RunTold, seed};
 /// The event that ends a run.
 const RUN_DELETED: &str = "run.deleted";
 
-/// What a connection is told besides events.
+/// What a connection receives besides events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum StreamWord {
@@ -35,9 +35,9 @@ pub enum StreamWord {
         contract_version: &'static str,
         /// Number of the run's newest event.
         last_seq: Option<u64>,
-        /// What the reader has seen.
+        /// The last event that the reader has seen.
         since: Option<u64>,
-        /// Whether a filter leaves something out.
+        /// Whether a filter leaves events out.
         filtered: bool,
     },
     /// From here on events are new.
@@ -90,7 +90,7 @@ impl RunDesk<'_> {
         Ok(self.engine().follow_all("run/", encode)?)
     }
 
-    /// A frame that is no event.
+    /// A frame that is not an event.
     pub fn word(self, run: Option<RunId>, word: StreamWord) -> RunTold<String> {
         let now = self.now();
         let id = RunId(seed()?.mint(now).fresh());
@@ -99,7 +99,7 @@ impl RunDesk<'_> {
         Ok(format!("{},{}", head.trim_end_matches('}'), rest.trim_start_matches('{')))
     }
 
-    /// The run as one frame, for a reader that misses something; and the last event in it.
+    /// The run as one frame, for a reader that missed something; and the last event in it.
     pub fn snapshot_frame(self, run: RunId) -> RunTold<(String, u64)> {
         let layout = self.layout(run)?;
         let (patch, seq): (Json, u64) = self.read(run, |docs| {
@@ -120,7 +120,7 @@ impl RunDesk<'_> {
     }
 }
 
-/// A stored event as it is sent; nothing for the one that ends the run.
+/// A stored event as it is sent; `None` for the one that ends the run.
 pub fn event_text(stream: &str, row: &EventRow) -> Option<String> {
     let run = RunId::of_stream(stream).filter(|_| row.kind != RUN_DELETED)?;
     let line = LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body };

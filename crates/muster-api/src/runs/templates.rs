@@ -1,4 +1,4 @@
-//! Role templates as people see and change them: those of the product, of a repository and of the
+//! Role templates: those of the product, of a repository and of the
 //! user (RUNS-TPL). Only those of the user can be changed.
 
 use std::{
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::fault::{RunCode, RunFault};
 
-/// Characters of a template at most.
+/// Longest template, in characters.
 pub const TEMPLATE_CHARS_MAX: usize = 32_000;
 
 /// A template in a list.
@@ -21,38 +21,34 @@ pub const TEMPLATE_CHARS_MAX: usize = 32_000;
 #[schemars(inline)]
 pub struct TemplateRow {
     pub name: String,
-    /// Where it comes from.
+    /// Its origin.
     #[schemars(extend("enum" = SOURCES))]
     pub source: &'static str,
     /// Its file; none for those of the product.
     pub path: Option<String>,
 }
 
-/// A template with its text; one that does not exist has none.
+/// A template with its content, which is empty if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct TemplateText {
     pub name: String,
-    /// The whole file.
+    /// The content of the file.
     pub content: String,
     /// Whether it exists.
     pub found: bool,
-    /// Where it comes from.
+    /// Its origin.
     #[schemars(schema_with = "source_or_null")]
     pub source: Option<&'static str>,
     /// Its file; none for those of the product.
-    #[schemars(skip)]
     pub path: Option<String>,
     /// Hash of the file.
     pub hash: Option<String>,
     /// What its header says that it can.
-    #[schemars(skip)]
     pub capabilities: Vec<String>,
     /// What its header says that it must not.
-    #[schemars(skip)]
     pub constraints: Vec<String>,
     /// Version in its header.
-    #[schemars(skip)]
     pub version: Option<String>,
 }
 
@@ -64,14 +60,14 @@ pub struct TemplateWritten {
     pub path: String,
 }
 
-/// Where templates come from.
+/// Origins of templates.
 const SOURCES: [&str; 3] = ["repo", "user", "system"];
 
 fn source_or_null(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [{"type": "string", "enum": SOURCES}, {"type": "null"}]})
 }
 
-/// The templates that a run in a directory would find, and those of the user to change.
+/// The templates for a run in a directory, and those of the user to change.
 #[derive(Clone, Debug)]
 pub struct Shelf(TemplateShelf);
 
@@ -86,7 +82,7 @@ impl Shelf {
         self.0.find(role).is_ok_and(|found| found.is_some())
     }
 
-    /// Every template, by name; what shadows another hides it.
+    /// Every template, by name; hidden ones are left out.
     pub fn list(&self) -> Result<Vec<TemplateRow>, RunFault> {
         let found = self.0.list().map_err(|error| broken(&error))?;
         let row = |found: FoundTemplate| TemplateRow {
@@ -97,7 +93,7 @@ impl Shelf {
         Ok(found.into_iter().map(row).collect())
     }
 
-    /// One template; `found` says whether there is one.
+    /// One template; `found` says whether it exists.
     pub fn show(&self, name: &str) -> Result<TemplateText, RunFault> {
         let name = checked(name)?;
         let found = self.0.find(&name).map_err(|error| broken(&error))?;
@@ -109,7 +105,7 @@ impl Shelf {
         let name = checked(name)?;
         if self.0.user_file(&name).1 {
             let detail =
-                format!("there is a template {name}: PUT /api/templates/{name} changes it");
+                format!("the template {name} exists: PUT /api/templates/{name} changes it");
             return Err(RunFault::new(RunCode::TemplateExists, detail).at("name"));
         }
         self.write(name, content)
@@ -141,13 +137,13 @@ impl Shelf {
         }
     }
 
-    /// The new file takes the place of the old one as a whole.
+    /// The new file replaces the old one as a whole.
     fn write(&self, name: String, content: &str) -> Result<TemplateWritten, RunFault> {
         if text::is_blank(content) {
             return Err(RunFault::bad_value("content", "content must not be blank"));
         }
         if text::chars(content) > TEMPLATE_CHARS_MAX {
-            let detail = format!("content may have {TEMPLATE_CHARS_MAX} characters at most");
+            let detail = format!("content may have at most {TEMPLATE_CHARS_MAX} characters");
             return Err(RunFault::new(RunCode::TooLong, detail).at("content"));
         }
         let ((path, _), folder) = (self.0.user_file(&name), &self.0.user);
@@ -200,12 +196,12 @@ fn checked(name: &str) -> Result<String, RunFault> {
 }
 
 fn unknown(name: &str) -> RunFault {
-    let detail = format!("there is no template {name}: POST /api/templates makes one");
+    let detail = format!("unknown template {name}: POST /api/templates creates one");
     RunFault::new(RunCode::UnknownTemplateName, detail)
 }
 
 fn broken(error: &io::Error) -> RunFault {
-    tracing::error!(%error, "a template was not read or written");
+    tracing::error!(%error, "could not read or write a template");
     RunFault::new(RunCode::Internal, "the template's file cannot be used")
 }
 

@@ -4,12 +4,12 @@
 //! The short form takes whatever the whole one takes, and more; calls are checked against the whole
 //! one, which is also what the reference page has. Nothing here decides what is accepted.
 
-use serde_json::{Map, Value, json};
+use muster_core::schema::{JsonType, JsonTypes, Keyword, NamedSchemas, Schema};
 
-use super::{object, parts};
+use super::parts;
 
-/// Words that many clients drop; descriptions say the same.
-const BOUNDS: [&str; 9] = [
+/// Words that many clients drop or never see; descriptions say the same.
+const BOUNDS: [&str; 10] = [
     "minLength",
     "maxLength",
     "minItems",
@@ -19,6 +19,7 @@ const BOUNDS: [&str; 9] = [
     "minProperties",
     "maxProperties",
     "default",
+    "x-form",
 ];
 /// An object with at most this many keys is not spelled out beside a plain value.
 const SMALL_OBJECT_KEYS: usize = 2;
@@ -74,123 +75,93 @@ enum Place {
 }
 
 /// A schema as agents list it.
-pub(crate) fn listed(schema: &Map<String, Value>) -> Map<String, Value> {
-    let mut root = Value::Object(schema.clone());
+pub(crate) fn listed(schema: &Schema) -> Schema {
+    let mut root = schema.clone();
     drop_bounds(&mut root);
     for_fields(&mut root, &mut |argument| {
         shorten(argument, Place::Argument);
         say_shortly(argument);
     });
-    object(parts::name_repeated(root))
+    parts::name_repeated(root)
 }
 
-/// Removes bounds from a schema and every schema inside it; names of properties are left alone.
-fn drop_bounds(schema: &mut Value) {
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(drop_bounds),
-        Value::Object(map) => {
-            let properties = map.shift_remove("properties");
-            map.retain(|word, _| !BOUNDS.contains(&word.as_str()));
-            map.values_mut().for_each(drop_bounds);
-            if let Some(Value::Object(mut fields)) = properties {
-                fields.values_mut().for_each(drop_bounds);
-                map.insert("properties".to_owned(), Value::Object(fields));
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+/// Removes bounds from a schema and every schema inside it.
+fn drop_bounds(schema: &mut Schema) {
+    schema.retain(|word| !BOUNDS.contains(&word));
+    schema.for_each_inside(&mut drop_bounds);
+    if let Some(properties) = schema.take("properties") {
+        schema.put(properties);
     }
 }
 
-/// Calls `act` for every choice and for the elements of a list.
-fn for_forms(schema: &mut Value, act: &mut dyn FnMut(&mut Value)) {
-    if let Some(Value::Array(choices)) = schema.get_mut("anyOf") {
-        choices.iter_mut().for_each(&mut *act);
-    }
-    if let Some(elements) = schema.get_mut("items") {
-        act(elements);
-    }
-}
-
-fn for_fields(schema: &mut Value, act: &mut dyn FnMut(&mut Value)) {
-    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
-    fields.into_iter().flat_map(Map::values_mut).for_each(act);
-}
-
-fn fields(schema: &Value) -> Option<&Map<String, Value>> {
-    schema.get("properties").and_then(Value::as_object)
+fn for_fields(schema: &mut Schema, act: &mut dyn FnMut(&mut Schema)) {
+    schema.properties_mut().into_iter().flat_map(NamedSchemas::values_mut).for_each(act);
 }
 
 /// Leaves descriptions to the arguments themselves. Whether an object inside is closed goes unsaid:
 /// a refusal names the key and the nearest right one.
-fn shorten(schema: &mut Value, place: Place) {
+fn shorten(schema: &mut Schema, place: Place) {
     join_choices(schema, place);
-    if let Value::Object(map) = schema {
-        map.shift_remove("additionalProperties");
-    }
+    schema.take("additionalProperties");
     if place == Place::Inside
         && let Some(words) = in_words(schema)
     {
-        *schema = json!({"type": "object", "description": words});
+        *schema = Schema::from(JsonType::Object).described(words);
         return;
     }
-    let inner = |schema: &mut Value, place| {
-        if let Value::Object(map) = schema {
-            map.shift_remove("description");
-        }
+    let inner = |schema: &mut Schema, place| {
+        schema.take("description");
         shorten(schema, place);
     };
-    for_forms(schema, &mut |form| inner(form, place));
+    schema.for_each_form(&mut |form| inner(form, place));
     for_fields(schema, &mut |field| inner(field, Place::Inside));
 }
 
 /// Says of an object that can stand for a plain value only that it is one: a small one anywhere,
 /// any inside an argument. Choices that say nothing but their type become a list of types.
-fn join_choices(schema: &mut Value, place: Place) {
-    let Some(Value::Array(choices)) = schema.get_mut("anyOf") else { return };
+fn join_choices(schema: &mut Schema, place: Place) {
+    let Some(choices) = schema.any_of_mut() else { return };
     for choice in choices.iter_mut() {
-        let keys = fields(choice).map_or(0, Map::len);
+        let keys = choice.properties().map_or(0, |fields| fields.0.len());
         if keys > 0 && (keys <= SMALL_OBJECT_KEYS || place == Place::Inside) {
-            *choice = json!({"type": "object"});
+            *choice = JsonType::Object.into();
         }
     }
-    let types: Option<Vec<Value>> = choices.iter().map(bare_type).collect();
-    if let (Some(types), Value::Object(map)) = (types, schema) {
-        map.shift_remove("anyOf");
-        map.insert("type".to_owned(), Value::Array(types));
+    let types: Option<Vec<JsonType>> = choices.iter().map(bare_type).collect();
+    if let Some(types) = types {
+        schema.take("anyOf");
+        schema.put(Keyword::Type(JsonTypes::Several(types)));
     }
 }
 
 /// The type of a schema that says nothing else.
-fn bare_type(schema: &Value) -> Option<Value> {
-    let map = schema.as_object().filter(|map| map.len() == 1)?;
-    map.get("type").cloned()
+fn bare_type(schema: &Schema) -> Option<JsonType> {
+    schema.only_type().filter(|_| schema.keywords().len() == 1)
 }
 
 /// The fields of an object and what they take, when all take the same.
-fn in_words(schema: &Value) -> Option<String> {
-    let fields = fields(schema).filter(|fields| fields.len() >= EQUAL_FIELDS_MIN)?;
-    let first = fields.values().next()?;
-    if fields.values().any(|field| field != first) {
+fn in_words(schema: &Schema) -> Option<String> {
+    let fields = schema.properties().filter(|fields| fields.0.len() >= EQUAL_FIELDS_MIN)?;
+    let (_, first) = fields.iter().next()?;
+    if fields.iter().any(|(_, field)| field != first) {
         return None;
     }
-    let values = match first.get("enum").and_then(Value::as_array) {
-        Some(words) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join("|"),
-        None => first.get("type")?.as_str()?.to_owned(),
+    let values = match first.allowed() {
+        Some(_) => first.words()?.join("|"),
+        None => first.only_type()?.name().to_owned(),
     };
-    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+    let names: Vec<&str> = fields.names().collect();
     Some(format!("{}: {values}", names.join(", ")))
 }
 
 /// Says what many arguments have in common in the words of the list.
-fn say_shortly(argument: &mut Value) {
-    let Value::Object(map) = argument else { return };
-    let Some(Value::String(description)) = map.get_mut("description") else { return };
-    *description = description.replace('\n', " ");
-    let short = SHARED_WORDS.iter().find(|(whole, _)| whole == description);
-    match short {
-        Some((_, "")) => drop(map.shift_remove("description")),
-        Some((_, short)) => (*short).clone_into(description),
-        None => {}
+fn say_shortly(argument: &mut Schema) {
+    let Some(description) = argument.description() else { return };
+    let description = description.replace('\n', " ");
+    match SHARED_WORDS.iter().find(|(whole, _)| *whole == description) {
+        Some((_, "")) => drop(argument.take("description")),
+        Some((_, short)) => argument.put(Keyword::Description((*short).to_owned())),
+        None => argument.put(Keyword::Description(description)),
     }
 }
 
@@ -205,8 +176,7 @@ mod tests {
 
     fn argument(schema: &Value) -> Value {
         let schema = json!({"properties": {"argument": schema}});
-        let Value::Object(schema) = schema else { unreachable!() };
-        listed(&schema)["properties"]["argument"].clone()
+        listed(&schema.into()).to_map()["properties"]["argument"].clone()
     }
 
     #[test]
@@ -270,8 +240,8 @@ mod tests {
     #[test]
     fn the_short_form_takes_whatever_the_whole_one_takes() {
         for row in Registry::default().rows() {
-            let short = Value::Object(row.listed_input_schema());
-            let whole = Value::Object(row.input_schema().clone());
+            let short = Value::Object(row.listed_input_schema().to_map());
+            let whole = Value::Object(row.input_schema().to_map());
             let definitions = short["$defs"].clone();
             assert!(covers(&short, &whole, &definitions), "{}", row.name);
             assert_eq!(short["required"], whole["required"], "{}", row.name);
@@ -288,12 +258,10 @@ mod tests {
     #[test]
     fn no_shared_word_is_left_that_no_argument_says() {
         let registry = Registry::default();
-        let arguments = registry
-            .rows()
-            .iter()
-            .flat_map(|row| row.input_schema()["properties"].as_object().unwrap().values());
+        let arguments =
+            registry.rows().iter().flat_map(|row| row.input_schema().properties().unwrap().iter());
         let said: BTreeSet<&str> =
-            arguments.filter_map(|argument| argument["description"].as_str()).collect();
+            arguments.filter_map(|(_, argument)| argument.description()).collect();
         let unsaid: Vec<&str> = SHARED_WORDS
             .iter()
             .map(|(whole, _)| *whole)

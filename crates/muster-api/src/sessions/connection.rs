@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{SessionDesk, Told, random_bits};
 
 /// Writes the messages of one connection. Clients drop events whose id they have seen, so every
-/// message has an id of its own, also across connections and restarts of the server.
+/// message has its own id, even across connections and restarts of the server.
 #[derive(Debug, Clone)]
 pub struct ConnectionMessages {
     session: SessionId,
@@ -36,7 +36,7 @@ impl ConnectionMessages {
         self.encode("hello", STREAM_HELLO, at, &opening.hello(&session))
     }
 
-    /// Says which events a slow reader has lost (SS-10).
+    /// Reports which events a slow reader has lost (SS-10).
     pub fn gap(&mut self, at: Timestamp, (from_seq, to_seq): (u64, u64)) -> String {
         let gap = Gap { from_seq, to_seq, reason: GapReason::SlowConsumer };
         self.encode("gap", STREAM_GAP, at, &gap)

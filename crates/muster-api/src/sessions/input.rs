@@ -2,27 +2,25 @@
 //! with its next turn.
 
 use muster_core::{
+    answers::CallKey,
     run::{
         id::{NodeId, RunId},
         lookup as run_lookup,
     },
-    session::{
-        SessionCommand, SessionId, command::SessionInput, entity::NodeOwner, lookup,
-        receipt::CallKey,
-    },
+    session::{SessionCommand, SessionId, command::SessionInput, entity::NodeOwner, lookup},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{SessionDesk, SessionFault};
 use crate::runs::{RunChangeRequest, RunCode, RunFault};
 
-/// What the caller of an accepted input is told.
+/// The response to an accepted input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaidInput {
     /// Number of its `user_message`; for a node, of the newest event when it was accepted: the
     /// message follows when the node takes it.
     pub seq: u64,
-    /// The turn that takes it, where that is known.
+    /// The turn that takes it, if known.
     pub turn_id: Option<String>,
     /// Whether it waits.
     pub queued: bool,
@@ -31,9 +29,9 @@ pub struct SaidInput {
 /// Why an input was not accepted.
 #[derive(Debug, Clone)]
 pub enum InputFault {
-    /// The session does not take it.
+    /// The session rejects it.
     Session(SessionFault),
-    /// The run of the session's node does not take it.
+    /// The run of the session's node rejects it.
     Node(Box<RunFault>),
 }
 
@@ -44,7 +42,7 @@ impl From<SessionFault> for InputFault {
 }
 
 impl SessionDesk<'_> {
-    /// Says something in a session, durably.
+    /// Sends an input to a session, durably.
     pub fn say(self, id: &SessionId, input: SessionInput) -> Result<SaidInput, InputFault> {
         let known = self.read(id, |docs| {
             let session = lookup::session(docs)?;
@@ -70,20 +68,20 @@ impl SessionDesk<'_> {
     ) -> Result<SaidInput, RunFault> {
         let (run, node) = self.node_of(id, owner)?;
         let said = SaidInput { seq, turn_id: None, queued: true };
-        // Keys belong to the session; those of runs are kept together.
+        // Keys belong to the session; those of runs are stored together.
         let scoped = |key: CallKey| CallKey { key: format!("{id} {}", key.key), ..key };
         let change = RunChangeRequest::input(run, node, input.text, said);
         let answer = self.0.runs().carry_out(change.once(input.key.map(scoped)))?;
         serde_json::from_str(answer.text()).map_err(|error| {
-            tracing::error!(%error, "a kept answer cannot be read");
-            RunFault::new(RunCode::Internal, "the kept answer cannot be read")
+            tracing::error!(%error, "a stored response cannot be read");
+            RunFault::new(RunCode::Internal, "the stored response cannot be read")
         })
     }
 
-    /// The node whose session it is, if it is still there.
+    /// The node of the session, if it still exists.
     fn node_of(self, id: &SessionId, owner: &NodeOwner) -> Result<(RunId, NodeId), RunFault> {
         let gone = |what: &str| {
-            let detail = format!("the {what} of this session is gone; nothing takes its input");
+            let detail = format!("the {what} of this session was deleted; it accepts no input");
             RunFault::new(RunCode::RunNotActive, detail)
         };
         let run: RunId = owner.run_id.parse().map_err(|_| gone("run"))?;

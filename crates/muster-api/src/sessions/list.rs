@@ -1,4 +1,4 @@
-//! The list of sessions: the newest first, page by page.
+//! The list of sessions: newest first, page by page.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use muster_core::session::{
 };
 
 use super::{SessionDesk, SessionFault, Told};
-use crate::catalogue::{self, PageCursor};
+use crate::catalogue::{self, StreamCursor};
 
-/// Sessions that are looked at together when any number of them is wanted.
+/// Sessions that are read at once when there is no limit.
 const PAGE_SESSIONS: u32 = 500;
 
-/// What is wanted of the list. What is left out does not matter.
+/// The filter of the list; absent fields match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionsRequest {
     pub status: Option<SessionStatus>,
     /// Only sessions of this folder.
     pub workspace: Option<String>,
-    /// Only sessions whose metadata have all of these values. Numbers, booleans and the rest are
+    /// Only sessions whose metadata has all of these values. Numbers, booleans and the rest are
     /// compared as JSON.
     pub metadata: Vec<(String, String)>,
     pub behind: Option<SessionCursor>,
@@ -29,7 +29,7 @@ pub struct SessionsRequest {
 }
 
 /// A place in the list: when a session was created, and its id.
-pub type SessionCursor = PageCursor<SessionId>;
+pub type SessionCursor = StreamCursor<SessionId>;
 
 /// A part of the list.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub struct SessionPage {
 }
 
 impl SessionDesk<'_> {
-    /// The sessions that are asked for, newest first.
+    /// The matching sessions, newest first.
     pub fn list(self, request: &SessionsRequest) -> Told<SessionPage> {
         let wanted = request.limit.map_or(usize::MAX, |limit| limit as usize);
         let about = request.limit.unwrap_or(PAGE_SESSIONS).saturating_add(1);
@@ -55,7 +55,7 @@ impl SessionDesk<'_> {
             for (place, document) in &found {
                 let session = document.as_session().filter(|session| request.wants(session));
                 let Some(session) = session else { continue };
-                let object = self.listed(&place.id, session)?;
+                let object = self.listed(&place.of, session)?;
                 sessions.extend(object.map(|object| (place.clone(), object)));
             }
         }
@@ -65,9 +65,9 @@ impl SessionDesk<'_> {
         Ok(SessionPage { sessions: sessions.into_iter().map(|(_, object)| object).collect(), next })
     }
 
-    /// A session as the list shows it; nothing if it was deleted just now.
+    /// A session as the list shows it; `None` if it was just deleted.
     fn listed(self, id: &SessionId, session: &Session) -> Told<Option<SessionObject>> {
-        // Todo lists are documents of their own. The session has the numbers of its main list, and
+        // Todo lists are documents of their own. The session has the counts of its main list, and
         // few sessions have another one.
         if session.scopes == 0 {
             return Ok(Some(SessionObject::of(id, session, session.todos)));
@@ -85,8 +85,8 @@ impl SessionDesk<'_> {
 }
 
 fn place(stream: &str, document: &session::SessionDocument) -> Option<SessionCursor> {
-    let number = u64::try_from(document.as_session()?.created_at.0).unwrap_or(0);
-    Some(SessionCursor { number, id: SessionId::of_stream(stream)? })
+    let at = u64::try_from(document.as_session()?.created_at.0).unwrap_or(0);
+    Some(SessionCursor { at, of: SessionId::of_stream(stream)? })
 }
 
 impl SessionsRequest {

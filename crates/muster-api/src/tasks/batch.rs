@@ -1,8 +1,8 @@
 //! `tasks_batch`.
 
 use muster_core::{
-    Draft, WorkRefusal, field,
-    tasks::{TaskAggregate, id::WorkspaceId},
+    WorkRefusal, field,
+    tasks::{TaskDraft, TaskResult, id::WorkspaceId},
     text,
 };
 use schemars::JsonSchema;
@@ -46,17 +46,17 @@ const ALLOWED_ATOMIC: [&str; 4] =
     ["tasks_patch", "tasks_task_define", "tasks_progress", "tasks_block"];
 
 /// Runs several operations in one transaction. atomic=true keeps all or none and takes only
-/// operations that can be undone; otherwise a failed one has no effect and the next goes on.
+/// operations that can be undone; otherwise a failed one has no effect and the next runs.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksBatch {
     /// Workspace id.
     workspace: WorkspaceId,
-    /// Operations, 1 to 200, in order; workspace is put in where missing.
+    /// Operations, 1 to 200, in order; workspace is added where missing.
     #[schemars(length(min = 1, max = 200))]
     operations: Vec<BatchEntry>,
     /// All or nothing; default false.
     atomic: Option<bool>,
-    /// Short answers; default false.
+    /// Short results; default false.
     compact: Option<bool>,
     #[serde(flatten)]
     repeatable: Repeatable,
@@ -77,7 +77,7 @@ struct BatchEntry {
     arguments: Option<Map<String, Value>>,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Batched {
     workspace: String,
@@ -88,7 +88,7 @@ pub(crate) struct Batched {
     operations: Vec<Value>,
 }
 
-/// An operation ready to run, or why it cannot.
+/// A prepared operation, or why it cannot run.
 struct Entry {
     tool: String,
     prepared: Result<Prepared, CallFailure>,
@@ -135,7 +135,7 @@ impl Operation for TasksBatch {
             let mut reply = CallReply::new(&batched);
             if batched.failed > 0 {
                 let message = format!("{} of {} operations failed", batched.failed, answers.len());
-                let recovery = "Look at the answers of the failed operations.";
+                let recovery = "Look at the results of the failed operations.";
                 reply.warn(WarningCode::BatchPartial, message, recovery);
             }
             Ok(Ok(reply))
@@ -173,7 +173,7 @@ impl BatchEntry {
     }
 }
 
-/// Two words for the same thing must not contradict each other.
+/// Two names for the same argument must not contradict each other.
 fn one_of<T: PartialEq>(
     given: (Option<T>, Option<T>),
     other: &str,
@@ -209,14 +209,11 @@ fn prepare(
     (row.prepare)(app, arguments)
 }
 
-/// What came of one operation.
+/// The result of one operation.
 type Outcome = Result<Envelope, CallFailure>;
 
 /// Runs one operation as a call of its own inside the draft.
-fn run_entry(
-    draft: &mut Draft<'_, TaskAggregate>,
-    entry: &Entry,
-) -> Result<Outcome, WorkRefusal<TaskAggregate>> {
+fn run_entry(draft: &mut TaskDraft<'_>, entry: &Entry) -> TaskResult<Outcome> {
     draft.next_call();
     let prepared = match &entry.prepared {
         Ok(prepared) => prepared,
@@ -235,13 +232,13 @@ fn run_entry(
     Ok(Err(failure))
 }
 
-/// The suggestions of a failed operation in the state as it is now: those it would get if it were
+/// The suggestions of a failed operation in the current state: those it would get if it were
 /// tried again and failed in the same way (TASKS-ENV-4).
 fn still_offered(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     entry: &Entry,
     failure: &CallFailure,
-) -> Result<Vec<Suggestion>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Vec<Suggestion>> {
     if failure.suggestions.is_empty() {
         return Ok(Vec::new());
     }
@@ -253,12 +250,12 @@ fn still_offered(
     })
 }
 
-/// An operation that came after a failed one may have made its suggestions stale.
+/// A later operation may have made the suggestions of a failed one stale.
 fn refresh_suggestions(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     entries: &[Entry],
     outcomes: &mut [Outcome],
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<()> {
     let last_success = outcomes.iter().rposition(Result::is_ok).unwrap_or(0);
     for (entry, outcome) in entries.iter().zip(&mut outcomes[..last_success]) {
         if let Err(failure) = outcome {
@@ -268,7 +265,7 @@ fn refresh_suggestions(
     Ok(())
 }
 
-/// What is needed to word a failure inside a draft, without the application.
+/// What is needed to report a failure inside a draft, without the application.
 struct Voice {
     fit: Box<dyn Fn(CallFailure) -> CallFailure + Send>,
 }
@@ -283,7 +280,7 @@ impl Voice {
         Self { fit: Box::new(fit) }
     }
 
-    fn word(&self, entry: &Entry, outcome: Outcome, draft: &Draft<'_, TaskAggregate>) -> Envelope {
+    fn word(&self, entry: &Entry, outcome: Outcome, draft: &TaskDraft<'_>) -> Envelope {
         outcome.unwrap_or_else(|failure| {
             call::failure_envelope(&entry.tool, (self.fit)(failure), draft.env().now)
         })
@@ -298,9 +295,9 @@ fn shape_fault(index: usize, tool: &str, failure: &CallFailure) -> CallFailure {
     }
     let argument = format!("operations[{index}].tool");
     let expected = format!("one of {}", ALLOWED_ATOMIC.join(", "));
-    // The nearest of all tools may be one that no atomic batch takes.
+    // The nearest of all tools may be one that an atomic batch does not accept.
     let nearest = text::nearest(tool, ALLOWED_ATOMIC).unwrap_or_default();
-    let recovery = format!("Use {nearest}, the nearest tool that an atomic batch takes.");
+    let recovery = format!("Use {nearest}, the nearest tool that an atomic batch accepts.");
     invalid_with(&argument, Reason::BadFormat, &expected, error.message, recovery)
 }
 
@@ -351,7 +348,7 @@ impl Batched {
 fn short(answer: &Envelope) -> Vec<(String, Value)> {
     let mut entry = Vec::new();
     let result = answer.result.read();
-    // An answer names its plan or task by id, or shows it.
+    // A result names its plan or task by id, or shows it.
     let subject = ["id", "task", "plan"].into_iter().find_map(|name| result.get(name));
     if let Some(id) = subject.map(|subject| subject.get("id").unwrap_or(subject)) {
         entry.push(field("id", id));

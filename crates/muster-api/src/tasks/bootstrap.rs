@@ -1,16 +1,13 @@
 //! `tasks_bootstrap` and `tasks_scaffold`.
 
-use muster_core::{
-    Draft, WorkRefusal,
-    tasks::{
-        TaskAggregate,
-        entity::Checklist,
-        id::{EntityId, EntityKind, PlanId, WorkspaceId},
-        lookup,
-        templates::TaskTemplate,
-        wire::EventView,
-        wording::{LongText, Title},
-    },
+use muster_core::tasks::{
+    TaskDraft, TaskResult,
+    entity::Checklist,
+    id::{EntityId, EntityKind, PlanId, WorkspaceId},
+    lookup,
+    templates::TaskTemplate,
+    wire::EventView,
+    wording::{LongText, Title},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,7 +83,7 @@ pub(crate) struct TasksScaffold {
     repeatable: Repeatable,
 }
 
-/// What a scaffold made.
+/// The result of a scaffold.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Scaffolded {
     workspace: String,
@@ -166,11 +163,11 @@ impl Operation for TasksScaffold {
 
 impl Scaffolded {
     fn plan(
-        draft: &Draft<'_, TaskAggregate>,
+        draft: &TaskDraft<'_>,
         workspace: &WorkspaceId,
         template: &TaskTemplate,
         id: PlanId,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<Self> {
         let plan = lookup::plan(draft.documents(), id)?;
         let events = public(draft.call_events());
         Ok(Self {
@@ -191,7 +188,7 @@ impl Scaffolded {
     }
 
     fn task(
-        draft: &Draft<'_, TaskAggregate>,
+        draft: &TaskDraft<'_>,
         workspace: &WorkspaceId,
         template: &TaskTemplate,
         made: Made,

@@ -1,20 +1,25 @@
-//! A card of the reasoning memory as callers write it.
+//! A card of the reasoning memory in arguments.
 
-use muster_core::tasks::{
-    id::CardId,
-    memory::CardType,
-    wording::{FreeObject, Tags, Title, Word, is_blank},
+use muster_core::{
+    inline_schema,
+    tasks::{
+        id::CardId,
+        memory::CardType,
+        wording::{FreeObject, Tags, Title, Word, is_blank},
+    },
+    text::{BadForm, FormFault},
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error as _};
-use serde_json::{Map, Value, json};
+use schemars::json_schema;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::{Map, Value};
 
 use crate::{
     arguments::{Reason, invalid},
     call::CallFailure,
+    forms,
 };
 
-/// A card as given: a text, or an object.
+/// A card as given: a string, or an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CardInput {
     pub(crate) id: Option<CardId>,
@@ -27,38 +32,44 @@ pub(crate) struct CardInput {
 }
 
 impl CardInput {
-    /// A card with a title and maybe a text.
+    /// A card with a title and an optional text.
     pub(crate) fn titled(title: &str, text: Option<&str>) -> Self {
         Self { title: Some(title.to_owned()), text: text.map(str::to_owned), ..Self::default() }
     }
 
-    /// Whether it says something.
+    /// Whether it has content.
     pub(crate) fn is_usable(&self) -> bool {
         let speaks = |text: &Option<String>| text.as_ref().is_some_and(|text| !is_blank(text));
         self.id.is_some() || speaks(&self.title) || speaks(&self.text)
     }
 
-    /// The card as it is stored, by the rules for titles and tags of everything else (TASKS-ARG-5);
-    /// `argument` is what it was given as.
+    /// The card as it is stored, by the rules for titles and tags (TASKS-ARG-5);
+    /// `argument` is its name.
     pub(crate) fn checked(self, argument: &str) -> Result<Self, CallFailure> {
-        let title = self.title.map(|title| read::<Title>(&json!(title), argument, "title"));
-        let status = self.status.map(|status| read::<Word>(&json!(status), argument, "status"));
-        let tags = self.tags.map(|tags| read::<Tags>(&json!(tags), argument, "tags"));
+        let refused = |part: &str, bad: BadForm| {
+            invalid(&format!("{argument}.{part}"), Reason::BadFormat, bad.expected)
+        };
+        let title = self.title.map(|title| title.parse()).transpose();
+        let title: Option<Title> = title.map_err(|bad| refused("title", bad))?;
+        let status = self.status.map(|status| status.parse()).transpose();
+        let status: Option<Word> = status.map_err(|bad| refused("status", bad))?;
+        let tags = self.tags.map(|tags| Tags::of(tags.iter().map(String::as_str))).transpose();
+        let tags = tags.map_err(|bad| refused("tags", bad))?;
         Ok(Self {
-            title: title.transpose()?.map(|title| title.0),
-            status: status.transpose()?.map(|status| status.0),
-            tags: tags.transpose()?.map(|tags| tags.0),
+            title: title.map(|title| title.0),
+            status: status.map(|status| status.0),
+            tags: tags.map(|tags| tags.0),
             ..self
         })
     }
-}
 
-fn read<T: DeserializeOwned>(value: &Value, argument: &str, part: &str) -> Result<T, CallFailure> {
-    T::deserialize(value).map_err(|error| {
-        let cause = error.to_string();
-        let expected = cause.strip_prefix("expected ").unwrap_or(&cause);
-        invalid(&format!("{argument}.{part}"), Reason::BadFormat, expected)
-    })
+    /// Refuses an object with a malformed id or too many free facts.
+    pub(crate) fn check_form(value: &Value) -> Result<(), FormFault> {
+        if let Some(id) = value.get("id") {
+            forms::id::<CardId>(id)?;
+        }
+        value.get("meta").map_or(Ok(()), FreeObject::check)
+    }
 }
 
 impl<'de> Deserialize<'de> for CardInput {
@@ -91,36 +102,26 @@ impl<'de> Deserialize<'de> for CardInput {
     }
 }
 
-impl JsonSchema for CardInput {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "CardInput".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let kinds =
-            ["frame", "hypothesis", "question", "test", "evidence", "decision", "note", "update"];
-        let tags = json_schema!({
-            "type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 100},
-        });
-        json_schema!({"anyOf": [
-            {"type": "string", "maxLength": 65536},
-            {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "type": {"type": "string", "enum": kinds},
-                    "title": {"type": "string", "maxLength": 500},
-                    "text": {"type": "string", "maxLength": 65536},
-                    "status": {"type": "string", "maxLength": 500},
-                    "tags": tags,
-                    "meta": {"type": "object", "additionalProperties": true},
-                },
-                "additionalProperties": false,
+inline_schema!(CardInput => {
+    let kinds =
+        ["frame", "hypothesis", "question", "test", "evidence", "decision", "note", "update"];
+    let tags = json_schema!({
+        "type": "array", "maxItems": 50, "items": {"type": "string", "maxLength": 100},
+    });
+    json_schema!({"x-form": "CardInput", "anyOf": [
+        {"type": "string", "maxLength": 65536},
+        {
+            "type": "object",
+            "properties": {
+                "id": {"type": "string"},
+                "type": {"type": "string", "enum": kinds},
+                "title": {"type": "string", "maxLength": 500},
+                "text": {"type": "string", "maxLength": 65536},
+                "status": {"type": "string", "maxLength": 500},
+                "tags": tags,
+                "meta": {"type": "object", "additionalProperties": true},
             },
-        ]})
-    }
-}
+            "additionalProperties": false,
+        },
+    ]})
+});

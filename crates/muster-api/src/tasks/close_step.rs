@@ -17,7 +17,7 @@ use crate::{
     registry::Operation,
 };
 
-/// Confirms checkpoints and closes the step in one go; if the gate stays open, neither happens.
+/// Confirms checkpoints and closes the step in one call; if the gate refuses, neither happens.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksCloseStep {
     /// Workspace id.

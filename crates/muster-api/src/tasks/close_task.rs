@@ -1,9 +1,9 @@
 //! `tasks_close_task`.
 
 use muster_core::{
-    Draft, WorkRefusal,
+    WorkRefusal,
     tasks::{
-        TaskAggregate, TaskCommand, TaskRejection,
+        TaskCommand, TaskDraft, TaskRejection, TaskResult,
         entity::TaskStatus,
         history::{Addressed, HistoryOperation as Entry},
         id::{EntityId, TaskId, WorkspaceId},
@@ -67,7 +67,7 @@ pub(crate) struct ClosedTask {
     ok: bool,
     /// Gates that refuse.
     unmet: Vec<Value>,
-    /// Fields that change; of a dry run, those that would once nothing refuses.
+    /// Fields that change; in a dry run, those that would if nothing refuses.
     diff: Vec<Difference>,
     /// What happened.
     events: Vec<EventView>,
@@ -98,7 +98,7 @@ impl Operation for TasksCloseTask {
             patches.map(|closed| closed.patch.check()).collect::<Result<_, _>>()?;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let workspace = self.workspace.clone();
-        // A dry run writes nothing, so it keeps no answer either.
+        // A dry run writes nothing, so it stores no response either.
         let key = idempotency_key.filter(|_| apply);
         call.write(&self.workspace, key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
@@ -143,7 +143,7 @@ impl Operation for TasksCloseTask {
     }
 }
 
-/// What changes, by the order in which it is shown (TASKS-CT-1).
+/// The changes, in display order (TASKS-CT-1).
 #[derive(Default)]
 struct Changes {
     patched: Vec<Difference>,
@@ -159,10 +159,10 @@ impl Changes {
     /// Applies a patch in the draft.
     fn apply(
         &mut self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         task: TaskId,
         patch: &CheckedPatch,
-    ) -> Result<(), WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<()> {
         let ResolvedPatch { addressed, intent, command } = patch.plan(draft, task.into())?;
         let before = addressed.fields(draft.documents())?;
         let events = draft.apply(&command)?.to_vec();
@@ -176,13 +176,13 @@ impl Changes {
     /// The change of status is listed in both cases: it is what the caller asks about.
     fn finish(
         &mut self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         task: TaskId,
-    ) -> Result<Vec<TaskRejection>, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<Vec<TaskRejection>> {
         let id = EntityId::Task(task);
         let before = lookup::task(draft.documents(), task)?.meta.status;
         self.status = (before != TaskStatus::Done).then(|| finished(task, before));
-        // Patches may have closed a gate of a task that is done already (TASKS-CT-2).
+        // Patches may have closed a gate of a task that is already done (TASKS-CT-2).
         let open = open_gates(draft.documents(), id)?;
         if !open.is_empty() {
             return Ok(open);
@@ -234,7 +234,7 @@ fn patched(addressed: &Addressed, entry: &Entry) -> Vec<Difference> {
     own.collect()
 }
 
-/// What follows elsewhere.
+/// Side effects elsewhere.
 fn derived(entry: &Entry) -> Vec<Difference> {
     let Some(change) = &entry.change else { return Vec::new() };
     let derived = change.derived.iter().map(|derived| Difference {

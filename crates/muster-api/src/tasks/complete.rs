@@ -1,14 +1,11 @@
 //! `tasks_complete`.
 
-use muster_core::{
-    Documents, Draft, WorkRefusal,
-    tasks::{
-        TaskAggregate, TaskCommand,
-        entity::TaskStatus,
-        id::{EntityId, EntityKind, WorkspaceId},
-        lookup,
-        wire::EventView,
-    },
+use muster_core::tasks::{
+    TaskCommand, TaskDocs, TaskDraft, TaskResult,
+    entity::TaskStatus,
+    id::{EntityId, EntityKind, WorkspaceId},
+    lookup,
+    wire::EventView,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +44,7 @@ pub(crate) struct StatusChanged {
     /// The plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<EntityLine>,
-    /// What happened; null when nothing had to.
+    /// What happened; null if nothing changed.
     pub(crate) event: Option<EventView>,
 }
 
@@ -64,17 +61,14 @@ pub(crate) struct EntityLine {
     pub(crate) revision: u64,
     /// Its status now.
     pub(crate) status: TaskStatus,
-    /// Of a plan: its place in the checklist.
+    /// Of a plan: its position in the checklist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) plan_progress: Option<String>,
 }
 
 impl EntityLine {
     /// The line of a plan or task.
-    pub(crate) fn of(
-        docs: &Documents<TaskAggregate>,
-        id: EntityId,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub(crate) fn of(docs: &TaskDocs, id: EntityId) -> TaskResult<Self> {
         let (meta, plan_progress) = match id {
             EntityId::Plan(id) => {
                 let plan = lookup::plan(docs, id)?;
@@ -115,12 +109,12 @@ impl Operation for TasksComplete {
     }
 }
 
-/// Sets the status; answers what came of it and whether nothing had to be done.
+/// Sets the status; returns the result and whether nothing changed.
 pub(crate) fn set_status(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     id: EntityId,
     to: TaskStatus,
-) -> Result<(StatusChanged, bool), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<(StatusChanged, bool)> {
     let event = draft.apply(&TaskCommand::SetStatus { id, to })?.first().map(shown);
     let line = EntityLine::of(draft.documents(), id)?;
     let unchanged = event.is_none();
@@ -137,6 +131,6 @@ pub(crate) fn warn_unchanged(reply: &mut CallReply, id: EntityId, to: TaskStatus
         TaskStatus::Done => WarningCode::AlreadyDone,
         TaskStatus::Todo | TaskStatus::Active => WarningCode::StatusUnchanged,
     };
-    let message = format!("{id} is {} already; nothing was written", to.name());
+    let message = format!("{id} is already {}; nothing was written", to.name());
     reply.warn(code, message, "Nothing to do.");
 }

@@ -1,20 +1,21 @@
 //! `tasks_context`.
 
-use std::sync::Arc;
-
-use muster_core::tasks::{
-    entity::TaskStatus,
-    id::{EntityId, WorkspaceId},
-    view::{
-        context::{ContextQuery, ContextView, ListPageRequest, RowFilter},
-        shed::{self, CursorWriter},
+use muster_core::{
+    PageCursor,
+    run::hash::sha256_hex,
+    tasks::{
+        entity::TaskStatus,
+        id::{EntityId, WorkspaceId},
+        view::{
+            context::{ContextQuery, ContextView, ListPageRequest, RowFilter},
+            shed,
+        },
+        wording::Tags,
     },
-    wording::Tags,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use super::groups::{Budgeted, TargetName, agree, plan_kind};
 use crate::{
@@ -65,9 +66,9 @@ pub(crate) struct TasksContext {
     /// Tasks, instead of limit.
     #[schemars(range(max = 1000))]
     tasks_limit: Option<u32>,
-    /// next_cursor of the page of plans before.
+    /// The previous next_cursor of plans.
     plans_cursor: Option<String>,
-    /// next_cursor of the page of tasks before.
+    /// The previous next_cursor of tasks.
     tasks_cursor: Option<String>,
     #[serde(flatten)]
     budgeted: Budgeted,
@@ -80,7 +81,7 @@ impl Operation for TasksContext {
     const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = ContextView;
 
-    /// A filter that no column answers walks the whole list.
+    /// A filter without an index walks the whole list.
     fn is_brief(arguments: &Map<String, Value>) -> bool {
         ["tags", "domain", "query", "depends_on"]
             .iter()
@@ -88,20 +89,18 @@ impl Operation for TasksContext {
     }
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
-        let binding = self.binding();
-        let query = self.query(&binding)?;
+        let query = self.query()?;
         let start = (query.plans.after.unwrap_or(0), query.tasks.after.unwrap_or(0));
-        let cursor: CursorWriter = Arc::new(move |after| write_cursor(&binding, after));
         call.read(&self.workspace, |docs| {
-            let view = ContextView::of(docs, &self.workspace, &query, &*cursor)?;
-            let shedding = || shed::context(start, &cursor);
+            let view = ContextView::of(docs, &self.workspace, &query)?;
+            let shedding = || shed::context(start, &query.filters);
             Ok(CallReply::view(&view, self.budgeted.max_chars, shedding))
         })
     }
 }
 
 impl TasksContext {
-    fn query(&self, binding: &str) -> Result<ContextQuery, CallFailure> {
+    fn query(&self) -> Result<ContextQuery, CallFailure> {
         let target = self.target.map(|target| target.0);
         let plan = agree(&[
             ("parent", self.parent),
@@ -120,8 +119,9 @@ impl TasksContext {
             }
             None => {}
         }
+        let filters = self.binding();
         let page = |limit: Option<u32>, cursor: &Option<String>, name: &str| {
-            let after = read_cursor(name, cursor.as_deref(), binding)?;
+            let after = read_cursor(name, cursor.as_deref(), &filters)?;
             let limit = limit.or(self.limit).unwrap_or(ROWS_DEFAULT);
             Ok::<_, CallFailure>(ListPageRequest { after, limit })
         };
@@ -139,10 +139,11 @@ impl TasksContext {
             },
             plans: page(self.plans_limit, &self.plans_cursor, "plans_cursor")?,
             tasks: page(self.tasks_limit, &self.tasks_cursor, "tasks_cursor")?,
+            filters,
         })
     }
 
-    /// A short word for the filter set: cursors of other filters do not fit it (TASKS-CTX-2).
+    /// A digest of the filters: cursors of other filters are refused (TASKS-CTX-2).
     fn binding(&self) -> String {
         let filters = format!(
             "{:?}",
@@ -152,25 +153,20 @@ impl TasksContext {
                 (&self.tags, &self.domain, &self.query, self.depends_on),
             )
         );
-        let hash = Sha256::digest(filters.as_bytes());
-        hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        sha256_hex(filters.as_bytes())[..12].to_owned()
     }
-}
-
-fn write_cursor(binding: &str, after: u64) -> String {
-    format!("c{after}-{binding}")
 }
 
 fn read_cursor(
     name: &str,
     cursor: Option<&str>,
-    binding: &str,
+    filters: &str,
 ) -> Result<Option<u64>, CallFailure> {
     let Some(cursor) = cursor else { return Ok(None) };
-    let parts = cursor.strip_prefix('c').and_then(|rest| rest.split_once('-'));
-    let after = parts.filter(|(_, bound)| *bound == binding);
-    match after.and_then(|(after, _)| after.parse().ok()) {
-        Some(after) => Ok(Some(after)),
-        None => Err(invalid(name, Reason::BadFormat, "a next_cursor of the same filters")),
+    match cursor.parse::<PageCursor<u64, String>>() {
+        Ok(cursor) if cursor.of == filters => Ok(Some(cursor.at)),
+        Ok(_) | Err(()) => {
+            Err(invalid(name, Reason::BadFormat, "a next_cursor of the same filters"))
+        }
     }
 }

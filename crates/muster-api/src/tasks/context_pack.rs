@@ -3,7 +3,7 @@
 use muster_core::tasks::{
     id::WorkspaceId,
     lookup::{self, Accepts},
-    view::{context_pack::ContextPack, shed},
+    view::{overview::ContextPack, shed},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

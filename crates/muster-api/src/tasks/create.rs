@@ -1,15 +1,12 @@
 //! `tasks_create`.
 
-use muster_core::{
-    Draft, WorkRefusal,
-    tasks::{
-        TaskAggregate, TaskCommand,
-        command::{AddSteps, CreatePlan, CreateTask, DefineStep, StepSelector, StepTarget},
-        id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
-        lookup,
-        wire::EventView,
-        wording::{FreeObject, LongText, Title},
-    },
+use muster_core::tasks::{
+    TaskCommand, TaskDraft, TaskResult,
+    command::{AddSteps, CreatePlan, CreateTask, DefineStep, StepSelector, StepTarget},
+    id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+    lookup,
+    wire::EventView,
+    wording::{FreeObject, LongText, Title},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,7 +99,7 @@ impl Operation for TasksCreate {
     }
 }
 
-/// A task and its steps, as asked for.
+/// A new task and its steps.
 struct NewTask {
     parent: Option<PlanId>,
     /// The task that the caller is bound to.
@@ -157,20 +154,20 @@ fn not_for(argument: &str, kind: &str) -> CallFailure {
 }
 
 fn create_plan(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     workspace: &WorkspaceId,
     create: &CreatePlan,
-) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<CallReply> {
     let event = shown(first(draft.apply(&TaskCommand::CreatePlan(create.clone()))?));
     let id = EntityId::Plan(PlanId(lookup::workspace(draft.documents())?.last_plan));
     Ok(CallReply::new(&Created::of(workspace, id, event)))
 }
 
 fn create_task(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     workspace: &WorkspaceId,
     new: &NewTask,
-) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<CallReply> {
     let parent = parent_plan(draft, new.parent, new.bound)?;
     let title = new.title.clone();
     let description = new.description.clone();
@@ -191,10 +188,10 @@ fn create_task(
 
 /// Adds the steps and defines what goes beyond title and criteria, one event each.
 pub(crate) fn add_steps(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     task: TaskId,
     steps: &[StepInput],
-) -> Result<Vec<StepName>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Vec<StepName>> {
     let bare = steps.iter().map(StepInput::bare).collect();
     let add = AddSteps { task, parent: None, steps: bare };
     let names = added_steps(&first(draft.apply(&TaskCommand::AddSteps(add))?).event);

@@ -1,13 +1,19 @@
 //! `tasks_decompose`.
 
-use muster_core::tasks::{
-    TaskCommand,
-    command::{AddSteps, StepSelector},
-    id::WorkspaceId,
-    lookup,
-    wire::EventView,
+use std::str::FromStr;
+
+use muster_core::{
+    inline_schema,
+    tasks::{
+        TaskCommand,
+        command::{AddSteps, StepSelector},
+        id::WorkspaceId,
+        lookup,
+        wire::EventView,
+    },
+    text::BadForm,
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::{
@@ -39,33 +45,28 @@ pub(crate) struct TasksDecompose {
     guarded: Guarded,
 }
 
-/// A step named by one word: its path or its id.
+/// A step named by its path or its id.
 #[derive(Clone, Debug)]
 pub(crate) struct StepWord(pub(crate) StepSelector);
 
-impl<'de> Deserialize<'de> for StepWord {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+impl FromStr for StepWord {
+    type Err = BadForm;
+
+    fn from_str(text: &str) -> Result<Self, BadForm> {
         let id = text.parse().map(StepSelector::Id);
         let selector = id.or_else(|_| text.parse().map(StepSelector::Path));
-        let expected = "expected a step path such as s:0 or a step id such as STEP-0000000A";
-        selector.map(Self).map_err(|_| D::Error::custom(expected))
+        let expected = "a step path such as s:0 or a step id such as STEP-0000000A";
+        selector.map(Self).map_err(|_: BadForm| BadForm { expected })
     }
 }
 
-impl JsonSchema for StepWord {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "StepWord".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string"})
+impl<'de> Deserialize<'de> for StepWord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
+
+inline_schema!(StepWord, {"type": "string", "x-form": "StepWord"});
 
 /// The steps that were added.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Redefines title, criteria, tests, blockers or proof modes of a step; given lists replace the old
-/// ones. New criteria or tests take their confirmation back and reopen a closed step.
+/// ones. New criteria or tests withdraw their confirmation and reopen a closed step.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDefine {
     /// Workspace id.

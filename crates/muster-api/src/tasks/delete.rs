@@ -1,15 +1,15 @@
 //! `tasks_delete`.
 
-use muster_core::ListQuery;
+use muster_core::tasks::{
+    TaskCommand, TaskDocument, TaskEvent,
+    command::{StepSelector, StepTarget},
+    id::{EntityId, EntityKind, WorkspaceId},
+    lookup::{self, LookupRequest, Target},
+    wire::EventView,
+};
 use muster_core::{
-    Documents, Draft, WorkRefusal,
-    tasks::{
-        TaskAggregate, TaskCommand, TaskDocument, TaskEvent,
-        command::{StepSelector, StepTarget},
-        id::{EntityId, EntityKind, WorkspaceId},
-        lookup::{self, LookupRequest, Target},
-        wire::EventView,
-    },
+    ListQuery,
+    tasks::{TaskDocs, TaskDraft, TaskResult},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub(crate) enum Removed {
     Step {
         #[serde(flatten)]
         changed: StepChanged,
-        /// Steps that went.
+        /// Deleted steps.
         deleted_steps: u64,
     },
     /// A plan or task.
@@ -56,9 +56,9 @@ pub(crate) enum Removed {
         id: String,
         /// Plan or task.
         kind: EntityKind,
-        /// How much went.
+        /// What was deleted with it.
         deleted: RemovedCounts,
-        /// Whether focus was on it.
+        /// Whether it was the focus.
         focus_cleared: bool,
         /// The deletion itself.
         event: EventView,
@@ -67,7 +67,7 @@ pub(crate) enum Removed {
     },
 }
 
-/// How much was deleted.
+/// Counts of what was deleted.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct RemovedCounts {
     /// Tasks.
@@ -99,11 +99,11 @@ impl Operation for TasksDelete {
 }
 
 fn delete_step(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     named: LookupRequest,
     expected_revision: Option<u64>,
     selector: &StepSelector,
-) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<CallReply> {
     let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
     let step = StepTarget { task, selector: selector.clone() };
     let events = draft.apply(&TaskCommand::DeleteStep { step })?;
@@ -115,10 +115,7 @@ fn delete_step(
     Ok(CallReply::new(&removed).about(target))
 }
 
-fn delete_root(
-    draft: &mut Draft<'_, TaskAggregate>,
-    target: Target,
-) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
+fn delete_root(draft: &mut TaskDraft<'_>, target: Target) -> TaskResult<CallReply> {
     let deleted = count(draft.documents(), target.id)?;
     let before = lookup::workspace(draft.documents())?.focus;
     let events: Vec<EventView> =
@@ -136,10 +133,7 @@ fn delete_root(
     Ok(CallReply::new(&removed).about(target))
 }
 
-fn count(
-    docs: &Documents<TaskAggregate>,
-    id: EntityId,
-) -> Result<RemovedCounts, WorkRefusal<TaskAggregate>> {
+fn count(docs: &TaskDocs, id: EntityId) -> TaskResult<RemovedCounts> {
     let mut counts = RemovedCounts::default();
     let mut add = |task: &muster_core::tasks::entity::Task| {
         counts.tasks += 1;

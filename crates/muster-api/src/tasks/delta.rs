@@ -1,14 +1,20 @@
 //! `tasks_delta`.
 
-use muster_core::tasks::{
-    id::WorkspaceId,
-    view::{
-        delta::{DeltaQuery, DeltaView},
-        shed,
+use std::str::FromStr;
+
+use muster_core::{
+    inline_schema,
+    tasks::{
+        id::WorkspaceId,
+        view::{
+            delta::{DeltaQuery, DeltaView},
+            shed,
+        },
+        wire,
     },
-    wire,
+    text::BadForm,
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 
@@ -19,16 +25,16 @@ use crate::{
     registry::Operation,
 };
 
-/// Events of an answer when no limit is given.
+/// Default number of events.
 const EVENTS_DEFAULT: u32 = 50;
 
-/// Lists what happened in a workspace since a position, oldest first; pass cursor back as since to
-/// go on.
+/// Lists what happened in a workspace since a position, oldest first; pass cursor as since to
+/// continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDelta {
     /// Workspace id.
     workspace: WorkspaceId,
-    /// Event id or seq to start behind; default: the beginning.
+    /// Event id or seq to start after; default: the beginning.
     since: Option<Position>,
     /// Events at most, 0 to 1000; default 50.
     #[schemars(range(max = 1000))]
@@ -39,32 +45,32 @@ pub(crate) struct TasksDelta {
     budgeted: Budgeted,
 }
 
-/// A place in the log: an event id or a number.
+/// A position in the log: an event id or a number.
 #[derive(Clone, Copy, Debug)]
-struct Position(u64);
+pub(crate) struct Position(u64);
 
 impl<'de> Deserialize<'de> for Position {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        let position = value.as_u64().or_else(|| value.as_str().and_then(wire::event_position));
-        let expected = "expected an event id such as evt_0000000000000042, or an integer seq";
-        position.map(Self).ok_or_else(|| D::Error::custom(expected))
+        match value.as_u64() {
+            Some(seq) => Ok(Self(seq)),
+            None => value.as_str().unwrap_or_default().parse().map_err(D::Error::custom),
+        }
     }
 }
 
-impl JsonSchema for Position {
-    fn inline_schema() -> bool {
-        true
-    }
+impl FromStr for Position {
+    type Err = BadForm;
 
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Position".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]})
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        let expected = "an event id such as evt_0000000000000042, or an integer seq";
+        wire::event_position(text).map(Self).ok_or(BadForm { expected })
     }
 }
+
+inline_schema!(Position, {
+    "anyOf": [{"type": "string", "x-form": "Position"}, {"type": "integer", "minimum": 0}]
+});
 
 impl Operation for TasksDelta {
     const NAME: &'static str = "tasks_delta";

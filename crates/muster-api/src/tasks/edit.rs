@@ -27,8 +27,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Edits fields of a plan or task in one event; only the given ones change. An empty text or list
-/// clears.
+/// Edits fields of a plan or task in one event; only the given ones change. Empty strings or
+/// lists clear.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksEdit {
     /// Workspace id.
@@ -97,7 +97,7 @@ impl Operation for TasksEdit {
 }
 
 impl EditView {
-    /// What an edit answers.
+    /// The result of an edit.
     pub(crate) fn of(recorded: &Recorded<TaskEvent>) -> Self {
         let TaskEvent::Edited(edited) = &recorded.event else {
             unreachable!("an edit causes {recorded:?}")

@@ -1,9 +1,9 @@
 //! `tasks_evidence_capture` and `tasks_evidence_get`.
 
 use muster_core::{
-    Documents, Draft, WorkRefusal,
+    inline_schema,
     tasks::{
-        TaskAggregate, TaskCommand, TaskEvent,
+        TaskCommand, TaskDocs, TaskDraft, TaskEvent, TaskResult,
         command::{CaptureEvidence, StepSelector},
         evidence::{Given, Sifted},
         id::{EntityId, EntityKind, EvidenceId, WorkspaceId},
@@ -16,12 +16,12 @@ use muster_core::{
         wire::EventView,
     },
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::{
-    groups::{Budgeted, Guarded, OneStep, TaskOrPlan},
+    groups::{Budgeted, Guarded, OneStep, TaskOrPlan, page},
     respond::{StepName, first, shown},
 };
 use crate::{
@@ -35,14 +35,14 @@ use crate::{
 const ITEMS_MAX: usize = 20;
 /// Bytes of one item as compact JSON.
 const ITEM_BYTES_MAX: usize = 256_000;
-/// Checks and attachments of one capture, each up to so many.
+/// Checks of one capture, and attachments.
 const LINES_MAX: usize = 100;
 /// Characters of one check or attachment.
 const LINE_CHARS_MAX: usize = 8_192;
 
-/// Bytes of the largest call that a surface has to take.
+/// Bytes of the largest call that a surface has to accept.
 ///
-/// That is a capture with everything it may hold (TASKS-CAP-1), from a client that writes each
+/// That is a full capture (TASKS-CAP-1) from a client that writes each
 /// character outside of ASCII as an escape: an item then takes three times its bytes, and a line
 /// twelve bytes for a character.
 pub const CALL_BYTES_MAX: usize = 40 * 1024 * 1024;
@@ -51,7 +51,7 @@ const _: () = assert!(
     "a legal capture has to fit"
 );
 
-/// Records of an answer when no limit is given.
+/// Default number of records.
 const RECORDS_DEFAULT: u32 = 20;
 
 /// One checkpoint or several, sorted and without duplicates.
@@ -67,24 +67,14 @@ impl<'de> Deserialize<'de> for Links {
     }
 }
 
-impl JsonSchema for Links {
-    fn inline_schema() -> bool {
-        true
-    }
+inline_schema!(Links => {
+    let name = json_schema!({
+        "type": "string", "enum": ["criteria", "tests", "security", "perf", "docs"],
+    });
+    json_schema!({"anyOf": [name, {"type": "array", "items": name}]})
+});
 
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Links".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let name = json_schema!({
-            "type": "string", "enum": ["criteria", "tests", "security", "perf", "docs"],
-        });
-        json_schema!({"anyOf": [name, {"type": "array", "items": name}]})
-    }
-}
-
-/// What evidence consists of.
+/// The content of evidence.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(crate) struct EvidenceInput {
     /// Artifacts, at most 20 of 256000 bytes: kind, title, command, stdout, stderr, exit_code,
@@ -150,7 +140,7 @@ impl Default for Bounds {
 }
 
 /// Attaches evidence (command output, checks, links) to a step, or to the task or plan itself.
-/// Linking it to a checkpoint makes it proof; it never closes or confirms anything by itself.
+/// Linking it to a checkpoint makes it proof; it never closes or confirms anything.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksEvidenceCapture {
     /// Workspace id.
@@ -232,19 +222,19 @@ pub(crate) fn empty_evidence() -> CallFailure {
         "checks",
         Reason::EmptyEvidence,
         "a real item, check or attachment",
-        "there is nothing substantive in this evidence".to_owned(),
+        "this evidence has no real content".to_owned(),
         "Give the command that ran (CMD: …) and where its output is (LINK: …).".to_owned(),
     )
 }
 
 /// Attaches evidence inside a draft.
 pub(crate) fn capture(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     id: EntityId,
     selector: Option<&StepSelector>,
     linked: &Checkpoints,
     given: &Given,
-) -> Result<EvidenceCapturedView, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<EvidenceCapturedView> {
     let command = TaskCommand::CaptureEvidence(CaptureEvidence {
         id,
         step: selector.cloned(),
@@ -301,12 +291,12 @@ pub(crate) struct TasksEvidenceGet {
     evidence_id: Option<EvidenceId>,
     /// Only evidence linked to this checkpoint.
     checkpoint: Option<Checkpoint>,
-    /// false gives counts in place of bodies; default true.
+    /// false returns counts, not content; default true.
     bodies: Option<bool>,
     /// Records at most, 0 to 1000; default 20.
     #[schemars(range(max = 1000))]
     limit: Option<u32>,
-    /// next_cursor of the page before.
+    /// The previous next_cursor.
     cursor: Option<String>,
     #[serde(flatten)]
     budgeted: Budgeted,
@@ -320,10 +310,12 @@ impl Operation for TasksEvidenceGet {
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
-        let after = read_cursor(self.cursor.as_deref())?;
+        let limit = self.limit.unwrap_or(RECORDS_DEFAULT);
+        let page = page("cursor", self.cursor.as_deref(), limit)?;
+        let after = page.cursor.as_ref().and_then(|cursor| cursor.at.parse().ok()).unwrap_or(0);
         let selector = self.step.optional();
         let max_chars = self.budgeted.max_chars;
-        call.read(&self.workspace, |docs: &Documents<TaskAggregate>| {
+        call.read(&self.workspace, |docs: &TaskDocs| {
             let target = lookup::target(docs, named, accepts(selector.as_ref()))?;
             let query = EvidenceQuery {
                 id: target.id,
@@ -331,17 +323,10 @@ impl Operation for TasksEvidenceGet {
                 evidence: self.evidence_id,
                 checkpoint: self.checkpoint,
                 bodies: self.bodies.unwrap_or(true),
-                after,
-                limit: self.limit.unwrap_or(RECORDS_DEFAULT),
+                page: page.clone(),
             };
             let page = EvidencePage::of(docs, &self.workspace, &query)?;
-            Ok(CallReply::view(&page, max_chars, || shed::evidence(after)).about(target))
+            Ok(CallReply::view(&page, max_chars, || shed::evidence(after, target.id)).about(target))
         })
     }
-}
-
-fn read_cursor(cursor: Option<&str>) -> Result<u64, CallFailure> {
-    let Some(cursor) = cursor else { return Ok(0) };
-    let after = cursor.strip_prefix('e').and_then(|digits| digits.parse().ok());
-    after.ok_or_else(|| invalid("cursor", Reason::BadFormat, "a next_cursor of this tool"))
 }

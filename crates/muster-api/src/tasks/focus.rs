@@ -62,9 +62,9 @@ pub(crate) struct TasksFocusSet {
 pub(crate) struct FocusMove {
     /// The workspace.
     workspace: String,
-    /// Where focus was.
+    /// The previous focus.
     previous: Option<EntityId>,
-    /// Where it is.
+    /// The new focus.
     focus: EntityId,
 }
 
@@ -75,7 +75,7 @@ impl Operation for TasksFocusSet {
     type Response = FocusMove;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
-        // TASKS-FSET-1: focus itself is no selector here.
+        // TASKS-FSET-1: the focus itself is not a selector here.
         let Some(id) = self.selection.named()? else {
             return Err(invalid("task", Reason::Missing, "a task or plan id"));
         };
@@ -104,7 +104,7 @@ pub(crate) struct TasksFocusClear {
 pub(crate) struct FocusCleared {
     /// The workspace.
     workspace: String,
-    /// Where focus was.
+    /// The previous focus.
     previous: Option<EntityId>,
     /// Whether one was set.
     cleared: bool,

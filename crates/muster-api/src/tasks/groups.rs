@@ -1,15 +1,16 @@
 //! Argument groups that many operations share (TASKS section 2.5).
 
-use muster_core::tasks::{
-    command::StepSelector,
-    id::{EntityId, EntityKind, PlanId, StepId},
-    path::StepPath,
-    view::{
-        Requested,
-        page::{BadCursor, PageQuery},
+use muster_core::{
+    inline_schema,
+    tasks::{
+        command::StepSelector,
+        id::{EntityId, EntityKind, PlanId, StepId},
+        path::StepPath,
+        view::{Requested, page::PageQuery},
     },
+    text::FormFault,
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 
@@ -18,59 +19,46 @@ use crate::{
     call::CallFailure,
 };
 
-/// Rows of a page that is short.
+/// Rows of a short page.
 const SHORT_ROWS_MAX: u64 = 100;
 
 /// A plan or task named by `target`: an id, or an id with the kind it must have (TASKS-TGT-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TargetName(pub EntityId);
 
+impl TargetName {
+    /// Reads a string, or an object with `id` and perhaps `kind`.
+    pub(crate) fn read(value: &Value) -> Result<Self, FormFault> {
+        let text = value.get("id").unwrap_or(value).as_str().unwrap_or_default();
+        let id: EntityId = text.parse().map_err(|bad| FormFault::repeating(text, bad))?;
+        let kind = id.kind().name();
+        match value.get("kind") {
+            Some(given) if given != kind => {
+                Err(FormFault { expected: format!("kind {kind} for {id}"), got: None })
+            }
+            Some(_) | None => Ok(Self(id)),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for TargetName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Named {
-            id: EntityId,
-            kind: Option<EntityKind>,
-        }
-        let value = Value::deserialize(deserializer)?;
-        if value.is_string() {
-            return EntityId::deserialize(value).map(Self).map_err(D::Error::custom);
-        }
-        let named = Named::deserialize(value).map_err(D::Error::custom)?;
-        match named.kind {
-            Some(kind) if kind != named.id.kind() => {
-                let kind = named.id.kind().name();
-                Err(D::Error::custom(format!("expected kind {kind} for {}", named.id)))
-            }
-            Some(_) | None => Ok(Self(named.id)),
-        }
+        Self::read(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-impl JsonSchema for TargetName {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Target".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"anyOf": [
-            {"type": "string"},
-            {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "kind": {"type": "string", "enum": ["plan", "task"]},
-                },
-                "required": ["id"],
-                "additionalProperties": false,
-            },
-        ]})
-    }
-}
+inline_schema!(TargetName, {"x-form": "TargetName", "anyOf": [
+    {"type": "string"},
+    {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "kind": {"type": "string", "enum": ["plan", "task"]},
+        },
+        "required": ["id"],
+        "additionalProperties": false,
+    },
+]});
 
 /// Selects one task.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -105,7 +93,7 @@ impl TaskOrPlan {
         agree(&[("task", self.task), ("plan", self.plan), ("target", target)])
     }
 
-    /// What was asked for, as views repeat it.
+    /// The target as given, which views repeat.
     pub(crate) fn requested(&self) -> Requested {
         let alias = |kind| self.target.map(|target| target.0).filter(|id| id.kind() == kind);
         Requested {
@@ -231,7 +219,7 @@ pub(crate) struct Budgeted {
     pub(crate) max_chars: Option<u64>,
 }
 
-/// Whether a limit is left at its default or is small: the answer is then read in little time.
+/// Whether a limit is absent or small: the result is then read quickly.
 pub(crate) fn is_short(arguments: &Map<String, Value>, limit: &str) -> bool {
     let rows = arguments.get(limit);
     rows.is_none_or(|rows| rows.as_u64().is_some_and(|rows| rows <= SHORT_ROWS_MAX))
@@ -244,7 +232,7 @@ pub(crate) fn page(
     limit: u32,
 ) -> Result<PageQuery, CallFailure> {
     let cursor = cursor.map(str::parse).transpose();
-    let cursor = cursor
-        .map_err(|BadCursor| invalid(argument, Reason::BadFormat, "a next_cursor of this tool"))?;
+    let cursor =
+        cursor.map_err(|()| invalid(argument, Reason::BadFormat, "a next_cursor of this tool"))?;
     Ok(PageQuery { argument, cursor, limit })
 }

@@ -3,7 +3,7 @@
 use muster_core::tasks::{
     id::WorkspaceId,
     lookup::{self, Accepts},
-    view::{handoff::HandoffView, shed},
+    view::{overview::HandoffView, shed},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

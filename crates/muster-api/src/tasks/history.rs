@@ -1,9 +1,9 @@
 //! `tasks_history`, `tasks_undo`, `tasks_redo`.
 
 use muster_core::{
-    Documents, ListOrder, ListQuery, WorkRefusal,
+    ListOrder, ListQuery, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskCommand, TaskDocument, TaskRejection, fields,
+        TaskCommand, TaskDocs, TaskDocument, TaskRejection, TaskResult, fields,
         history::{
             DerivedChange, FieldValues, HistoryOperation as Entry, OperationChange, OperationState,
         },
@@ -27,7 +27,7 @@ use crate::{
     registry::Operation,
 };
 
-/// Operations of an answer when no limit is given.
+/// Default number of operations.
 const OPERATIONS_DEFAULT: u32 = 50;
 
 /// Lists operations newest first: what changed, from what to what, and what can be undone.
@@ -51,11 +51,11 @@ pub(crate) struct TaskHistory {
     workspace: String,
     /// Operations, newest first.
     operations: Vec<OperationView>,
-    /// Where the page is.
+    /// The position of the page.
     pagination: TaskHistoryPage,
 }
 
-/// Where a page of the history is.
+/// The position of a page of the history.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TaskHistoryPage {
     cursor: Option<u64>,
@@ -82,7 +82,7 @@ pub(crate) struct OperationView {
     undone: bool,
 }
 
-/// A change that followed on another entity.
+/// A side effect on another entity.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DerivedView {
     id: EntityId,
@@ -180,7 +180,7 @@ fn as_operation(document: &TaskDocument) -> Option<&Entry> {
 pub(crate) struct RestoredView {
     /// The workspace.
     workspace: String,
-    /// The operation, as it stands now.
+    /// The operation in its current state.
     operation: OperationView,
     /// The plan or task.
     id: String,
@@ -214,7 +214,7 @@ impl Operation for TasksUndo {
 }
 
 /// Replays the operation that was undone last, of one plan or task or of the workspace. New work on
-/// it takes the chance away.
+/// it makes this impossible.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksRedo {
     /// Workspace id.
@@ -274,11 +274,7 @@ fn restore(
 
 /// The operation on top of the stack: newest to undo, undone last to redo (TASKS-UNDO-1,
 /// TASKS-REDO-1).
-fn newest(
-    docs: &Documents<TaskAggregate>,
-    named: Option<EntityId>,
-    undo: bool,
-) -> Result<u64, WorkRefusal<TaskAggregate>> {
+fn newest(docs: &TaskDocs, named: Option<EntityId>, undo: bool) -> TaskResult<u64> {
     let (state, order) = if undo {
         (OperationState::Undoable, ListOrder::Descending)
     } else {
@@ -291,11 +287,7 @@ fn newest(
         .ok_or_else(|| WorkRefusal::rejected(TaskRejection::NothingToRestore { undo }))
 }
 
-fn operation(
-    docs: &Documents<TaskAggregate>,
-    seq: u64,
-    undo: bool,
-) -> Result<&Entry, WorkRefusal<TaskAggregate>> {
+fn operation(docs: &TaskDocs, seq: u64, undo: bool) -> TaskResult<&Entry> {
     let document = docs.get(&muster_core::tasks::TaskKey::Operation(seq))?;
     document
         .and_then(as_operation)

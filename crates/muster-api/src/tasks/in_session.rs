@@ -2,12 +2,12 @@
 //! `task_event`, in the same transaction.
 
 use muster_core::{
-    Draft, Recorded, Unloaded,
+    Draft, Recorded,
     session::{
         self, SessionAggregate, SessionId, body::TaskEventBody, entity::Standing,
         lookup as session_lookup,
     },
-    tasks::{TaskAggregate, entity::TaskStatus, id::EntityId, lookup, wire},
+    tasks::{TaskAggregate, TaskDraft, TaskLookup, entity::TaskStatus, id::EntityId, lookup, wire},
 };
 
 use super::work::Write;
@@ -17,7 +17,7 @@ use crate::{
     refusals,
 };
 
-/// Does a piece of work and tells the session of it.
+/// Does a piece of work and records it in the session.
 pub(super) fn perform(
     write: Write,
     app: &App,
@@ -43,7 +43,7 @@ pub(super) fn perform(
             let told = streams
                 .on::<SessionAggregate, _>(session.clone(), |draft| tell(draft, &reports))?;
             if let Err(rejection) = told {
-                tracing::warn!(?rejection, session, "a session did not hear of a task");
+                tracing::warn!(?rejection, session, "could not record a task event in the session");
             }
         }
         Ok(Ok(answer))
@@ -55,7 +55,7 @@ pub(super) fn perform(
     }
 }
 
-/// A session that is not there, not yet or not any more, hears nothing.
+/// A session that does not exist, or no longer exists, records nothing.
 fn tell(
     draft: &mut Draft<'_, SessionAggregate>,
     reports: &[TaskEventBody],
@@ -69,9 +69,7 @@ fn tell(
 }
 
 /// One report for each plan or task that the work has touched, with what happened to it last.
-fn reports(
-    draft: &Draft<'_, TaskAggregate>,
-) -> Result<Vec<TaskEventBody>, Unloaded<TaskAggregate>> {
+fn reports(draft: &TaskDraft<'_>) -> TaskLookup<Vec<TaskEventBody>> {
     let mut touched: Vec<(EntityId, &'static str)> = Vec::new();
     for Recorded { event, .. } in draft.events() {
         let Some((entity, _)) = wire::subject(event) else { continue };
@@ -82,10 +80,10 @@ fn reports(
 }
 
 fn report(
-    draft: &Draft<'_, TaskAggregate>,
+    draft: &TaskDraft<'_>,
     entity: EntityId,
     kind: &'static str,
-) -> Result<TaskEventBody, Unloaded<TaskAggregate>> {
+) -> TaskLookup<TaskEventBody> {
     let docs = draft.documents();
     let (meta, parent) = match entity {
         EntityId::Plan(id) => (lookup::find_plan(docs, id)?.map(|plan| &plan.meta), None),

@@ -17,7 +17,7 @@ use crate::{
 
 /// Checks a plan or task for broken rules and loose ends: open work under something closed, missing
 /// confirmations and proof, forced or blocked steps, dead dependencies, an empty memory. Each issue
-/// says what to do; one with fix can be mended by that call, verbatim.
+/// says what to do; one with fix can be fixed by that call, verbatim.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksLint {
     /// Workspace id.

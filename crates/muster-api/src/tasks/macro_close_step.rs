@@ -1,9 +1,9 @@
 //! `tasks_macro_close_step`.
 
 use muster_core::{
-    Draft, WorkRefusal, field,
+    field, inline_schema,
     tasks::{
-        TaskAggregate, TaskCommand,
+        TaskCommand, TaskDraft, TaskResult,
         command::{StepSelector, StepTarget},
         entity::TaskStatus,
         evidence::{Given, Sifted, receipts},
@@ -15,7 +15,7 @@ use muster_core::{
         wording::Remark,
     },
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value, json};
 
@@ -56,36 +56,26 @@ impl<'de> Deserialize<'de> for ProofInput {
     }
 }
 
-impl JsonSchema for ProofInput {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ProofInput".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let line = json_schema!({"type": "string", "maxLength": 8192});
-        let lines = json_schema!({"type": "array", "maxItems": 100, "items": line});
-        let items = json_schema!({"type": "array", "items": {"type": "object"}});
-        let name = json_schema!({
-            "type": "string", "enum": ["criteria", "tests", "security", "perf", "docs"],
-        });
-        json_schema!({"anyOf": [
-            {"type": "string", "maxLength": 65536},
-            lines,
-            {
-                "type": "object",
-                "properties": {
-                    "items": items, "artifacts": items, "checks": lines, "attachments": lines,
-                    "checkpoint": {"anyOf": [name, {"type": "array", "items": name}]},
-                },
-                "additionalProperties": false,
+inline_schema!(ProofInput => {
+    let line = json_schema!({"type": "string", "maxLength": 8192});
+    let lines = json_schema!({"type": "array", "maxItems": 100, "items": line});
+    let items = json_schema!({"type": "array", "items": {"type": "object"}});
+    let name = json_schema!({
+        "type": "string", "enum": ["criteria", "tests", "security", "perf", "docs"],
+    });
+    json_schema!({"anyOf": [
+        {"type": "string", "maxLength": 65536},
+        lines,
+        {
+            "type": "object",
+            "properties": {
+                "items": items, "artifacts": items, "checks": lines, "attachments": lines,
+                "checkpoint": {"anyOf": [name, {"type": "array", "items": name}]},
             },
-        ]})
-    }
-}
+            "additionalProperties": false,
+        },
+    ]})
+});
 
 /// Proof ready to capture.
 #[derive(Clone, Debug)]
@@ -107,7 +97,7 @@ impl ProofInput {
 
 /// Closes a step in one call: note, proof, confirmation, closing; then shows what comes next.
 /// Without a selector it takes the first open step; when none is open it finishes the task. A
-/// refused close leaves nothing behind.
+/// refused close changes nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksMacroCloseStep {
     /// Workspace id; default: the server's.
@@ -116,12 +106,12 @@ pub(crate) struct TasksMacroCloseStep {
     selection: OneTask,
     #[serde(flatten)]
     step: OneStep,
-    /// "gate" (criteria and tests; default), "all", or an object of checkpoint: true. What is
-    /// confirmed already need not be named.
+    /// "gate" (criteria and tests; default), "all", or an object of checkpoint: true. Confirmed
+    /// ones can be left out.
     checkpoints: Option<Confirmations>,
     /// Progress note.
     note: Option<Remark>,
-    /// Receipts: text, list of texts ("CMD: …", "LINK: …"), or {items, checks, attachments,
+    /// Receipts: string, list ("CMD: …", "LINK: …"), or {items, checks, attachments,
     /// checkpoint}; linked to tests by default.
     proof: Option<ProofInput>,
     /// Largest size of resume in characters.
@@ -190,7 +180,7 @@ impl Operation for TasksMacroCloseStep {
     }
 }
 
-/// What a closing call brings.
+/// The content of a closing call.
 struct Closing {
     selector: Option<StepSelector>,
     checkpoints: Confirmations,
@@ -198,7 +188,7 @@ struct Closing {
     proof: Option<Proof>,
 }
 
-/// What came of it.
+/// Its result.
 #[derive(Default)]
 struct ClosingOutcome {
     step: Option<StepName>,
@@ -209,10 +199,10 @@ struct ClosingOutcome {
 impl Closing {
     fn run(
         &self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         task: TaskId,
         notices: &mut CallReply,
-    ) -> Result<ClosingOutcome, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<ClosingOutcome> {
         let first_open = lookup::task(draft.documents(), task)?.steps.first_open().map(|s| s.id);
         match (&self.selector, first_open) {
             (Some(selector), _) => self.close(draft, task, selector, notices),
@@ -223,11 +213,11 @@ impl Closing {
 
     fn close(
         &self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         task: TaskId,
         selector: &StepSelector,
         notices: &mut CallReply,
-    ) -> Result<ClosingOutcome, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<ClosingOutcome> {
         let step = StepTarget { task, selector: selector.clone() };
         refuse_closed(draft.documents(), &step)?;
         let mut outcome = ClosingOutcome::default();
@@ -245,19 +235,19 @@ impl Closing {
         Ok(outcome)
     }
 
-    /// TASKS-MC-2: no open step is left, so the task itself is finished.
+    /// TASKS-MC-2: no step is open, so the task itself is finished.
     fn finish(
         &self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         task: TaskId,
         notices: &mut CallReply,
-    ) -> Result<ClosingOutcome, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<ClosingOutcome> {
         let done = TaskCommand::SetStatus { id: task.into(), to: TaskStatus::Done };
         if lookup::task(draft.documents(), task)?.meta.status == TaskStatus::Done {
             draft.apply(&done)?;
             warn_unchanged(notices, task.into(), TaskStatus::Done);
             if self.note.is_some() || self.proof.is_some() {
-                let message = "note and proof were not kept: nothing was written".to_owned();
+                let message = "note and proof were not stored: nothing was written".to_owned();
                 let recovery = "Use notes_commit or tasks_evidence_capture.";
                 notices.warn(WarningCode::NoteIgnored, message, recovery);
             }
@@ -275,17 +265,17 @@ impl Closing {
         Ok(outcome)
     }
 
-    /// Captures the proof given; one of placeholders only is no proof.
+    /// Captures the given proof; placeholders alone are not proof.
     fn prove(
         &self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         task: TaskId,
         selector: Option<&StepSelector>,
         notices: &mut CallReply,
-    ) -> Result<Option<EventView>, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<Option<EventView>> {
         let Some(proof) = &self.proof else { return Ok(None) };
         let Some(sifted) = &proof.sifted else {
-            let message = "the proof held only placeholders and was not kept".to_owned();
+            let message = "the proof had only placeholders and was not stored".to_owned();
             let recovery = "Add CMD: with the command that ran and LINK: with its output.";
             notices.warn(WarningCode::ProofWeak, message, recovery);
             return Ok(None);

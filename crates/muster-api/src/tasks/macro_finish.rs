@@ -9,7 +9,7 @@ use muster_core::{
         id::{EntityId, WorkspaceId},
         lookup,
         step::Checkpoint,
-        view::{handoff::HandoffView, shed},
+        view::{overview::HandoffView, shed},
         wire::EventView,
         wording::{LongText, Title},
     },

@@ -17,7 +17,7 @@ use crate::{
     registry::Operation,
 };
 
-/// Rows of an answer when no limit is given.
+/// Default number of rows.
 const ROWS_DEFAULT: u32 = 50;
 
 /// Lists the steps of a task (ids, paths, confirmations, blocks, sub-plans) or the tasks of a plan,
@@ -33,7 +33,7 @@ pub(crate) struct TasksMirror {
     /// Steps or tasks at most, 0 to 1000; default 50.
     #[schemars(range(max = 1000))]
     limit: Option<u32>,
-    /// next_cursor of the page before.
+    /// The previous next_cursor.
     cursor: Option<String>,
 }
 

@@ -35,7 +35,7 @@ use crate::{
 pub(crate) struct StepNodeInput {
     /// TODO, ACTIVE or DONE.
     status: Option<TaskStatus>,
-    /// Kept and shown, without effect.
+    /// Stored; has no effect.
     status_manual: Option<bool>,
     /// LOW, MEDIUM, HIGH or CRITICAL.
     priority: Option<Urgency>,
@@ -122,7 +122,7 @@ pub(crate) struct NodeName {
     path: String,
 }
 
-/// What a command on one node answers.
+/// The result of a command on one node.
 pub(crate) fn node_changed(events: &[Recorded<TaskEvent>]) -> NodeChanged {
     let recorded = first(events);
     let (Some(step), Some(id)) = (recorded.event.step(), recorded.event.node_id()) else {
@@ -140,7 +140,7 @@ pub(crate) fn node_changed(events: &[Recorded<TaskEvent>]) -> NodeChanged {
     }
 }
 
-/// Adds a task node to the sub-plan of a step; the step does not close before its nodes are DONE.
+/// Adds a task node to the sub-plan of a step; the step cannot close until its nodes are DONE.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksTaskAdd {
     /// Workspace id.

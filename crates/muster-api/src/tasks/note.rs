@@ -17,7 +17,7 @@ use crate::{
     registry::Operation,
 };
 
-/// Adds a progress note to a step: what was found, tried or decided, for whoever continues.
+/// Adds a progress note to a step: what was found, tried or decided, for the next person.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksNote {
     /// Workspace id.

@@ -1,9 +1,9 @@
 //! `tasks_patch`, and the patches of `tasks_close_task`.
 
 use muster_core::{
-    Draft, Recorded, WorkRefusal,
+    Recorded,
     tasks::{
-        TaskAggregate, TaskCommand, TaskEvent,
+        TaskCommand, TaskDraft, TaskEvent, TaskResult,
         command::{NodeTarget, StepSelector, StepTarget},
         id::{EntityId, EntityKind, NodeId, StepId, TaskId, WorkspaceId},
         lookup::{self, Accepts},
@@ -180,11 +180,7 @@ impl CheckedPatch {
     }
 
     /// The patch worked out for one plan or task.
-    pub(crate) fn plan(
-        &self,
-        draft: &Draft<'_, TaskAggregate>,
-        id: EntityId,
-    ) -> Result<ResolvedPatch, WorkRefusal<TaskAggregate>> {
+    pub(crate) fn plan(&self, draft: &TaskDraft<'_>, id: EntityId) -> TaskResult<ResolvedPatch> {
         let task = match id {
             EntityId::Task(id) => id,
             EntityId::Plan(_) => TaskId(0),

@@ -1,7 +1,7 @@
 //! `tasks_plan` and `tasks_contract`.
 
 use muster_core::tasks::{
-    TaskCommand,
+    TaskCommand, TaskDocs, TaskResult,
     command::{SetChecklist, SetContract},
     entity::Checklist,
     id::{EntityId, EntityKind, PlanId, WorkspaceId},
@@ -9,7 +9,6 @@ use muster_core::tasks::{
     wire::EventView,
     wording::{FreeObject, LongText, Points},
 };
-use muster_core::{Documents, WorkRefusal, tasks::TaskAggregate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -26,7 +25,7 @@ use crate::{
     registry::Operation,
 };
 
-/// Updates the checklist of a plan: its points, the position, or one step on.
+/// Updates the checklist of a plan: points, position, or one point further.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksPlan {
     /// Workspace id.
@@ -36,10 +35,10 @@ pub(crate) struct TasksPlan {
     /// All points from now on, in order; each on one line, none blank.
     steps: Option<Points>,
     /// Points done, from 0 to the number of points.
-    current: Option<u32>,
+    current: Option<u64>,
     /// Free text about the checklist.
     doc: Option<LongText>,
-    /// true goes one point on; not together with current.
+    /// true advances a point; not together with current.
     advance: Option<bool>,
     #[serde(flatten)]
     guarded: Guarded,
@@ -72,7 +71,8 @@ impl Operation for TasksPlan {
             return Err(nothing_to_do("steps", "steps, current, doc or advance=true"));
         }
         let steps = self.steps.map(|points| points.0);
-        let current = self.current;
+        // No checklist has so many points.
+        let current = self.current.map(|at| u32::try_from(at).unwrap_or(u32::MAX));
         let doc = self.doc.map(LongText::stored);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
@@ -161,10 +161,10 @@ impl Operation for TasksContract {
 }
 
 fn guarded_plan(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     named: Option<EntityId>,
     expected_revision: Option<u64>,
-) -> Result<(Target, PlanId), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<(Target, PlanId)> {
     let target = lookup::target(docs, named, Accepts::Only(EntityKind::Plan))?;
     lookup::expect_revision(docs, target.id, expected_revision)?;
     match target.id {

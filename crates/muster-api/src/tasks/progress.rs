@@ -1,15 +1,12 @@
 //! `tasks_progress`.
 
-use muster_core::{
-    Documents, WorkRefusal,
-    tasks::{
-        TaskAggregate, TaskCommand,
-        command::{Force, StepTarget},
-        id::WorkspaceId,
-        lookup,
-        step::Checkpoints,
-        wording::LongText,
-    },
+use muster_core::tasks::{
+    TaskCommand, TaskDocs, TaskResult,
+    command::{Force, StepTarget},
+    id::WorkspaceId,
+    lookup,
+    step::Checkpoints,
+    wording::LongText,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,10 +114,7 @@ fn only_with(argument: &str, other: &str) -> CallFailure {
 }
 
 /// What the waiver of the step says was skipped.
-fn skipped(
-    docs: &Documents<TaskAggregate>,
-    target: &StepTarget,
-) -> Result<Vec<String>, WorkRefusal<TaskAggregate>> {
+fn skipped(docs: &TaskDocs, target: &StepTarget) -> TaskResult<Vec<String>> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     Ok(step.waiver.as_ref().map(|waiver| waiver.skipped.clone()).unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 use muster_core::tasks::{
     id::WorkspaceId,
     lookup::{self, Accepts},
-    view::{radar::RadarView, shed},
+    view::{overview::RadarView, shed},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,26 +1,23 @@
 //! Views that move the focus to what they show (TASKS-FOC-1).
 
-use muster_core::{
-    Documents, WorkRefusal,
-    tasks::{
-        TaskAggregate, TaskCommand,
-        id::{EntityId, WorkspaceId},
-        lookup::{self, Accepts, LookupRequest, Target},
-        view::focus::FocusRestored,
-    },
+use muster_core::tasks::{
+    TaskAggregate, TaskCommand, TaskDocs, TaskResult,
+    id::{EntityId, WorkspaceId},
+    lookup::{self, Accepts, LookupRequest, Target},
+    view::focus::FocusRestored,
 };
 
 use super::work::failure;
 use crate::call::{CallAction, CallFailure, CallReply, CheckedCall};
 
-type Shown = Result<CallReply, WorkRefusal<TaskAggregate>>;
+type Shown = TaskResult<CallReply>;
 
-/// What a view is asked to show.
+/// The request for a view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Showing {
     /// The plan or task.
     pub(crate) named: LookupRequest,
-    /// Whether focus has to stay where it is.
+    /// Whether the focus must not move.
     pub(crate) read_only: bool,
 }
 
@@ -28,7 +25,7 @@ impl Showing {
     /// Whether showing it would move the focus, and to where.
     fn destination(
         self,
-        docs: &Documents<TaskAggregate>,
+        docs: &TaskDocs,
     ) -> Result<Option<EntityId>, muster_core::Unloaded<TaskAggregate>> {
         match self.named.named {
             Some(id) if !self.read_only && lookup::workspace(docs)?.focus != Some(id) => {
@@ -40,15 +37,13 @@ impl Showing {
 }
 
 impl CheckedCall<'_> {
-    /// Answers with a view. It is a plain read unless the focus has to move; then view and move are
-    /// one transaction, and the view gets to know where the focus was.
+    /// Returns a view. It is a plain read unless the focus has to move; then view and move are
+    /// one transaction, and the view includes the previous focus.
     pub(crate) fn show(
         &self,
         workspace: &WorkspaceId,
         showing: Showing,
-        view: impl Fn(&Documents<TaskAggregate>, Target, Option<FocusRestored>) -> Shown
-        + Send
-        + 'static,
+        view: impl Fn(&TaskDocs, Target, Option<FocusRestored>) -> Shown + Send + 'static,
     ) -> Result<CallAction, CallFailure> {
         let read = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), |docs| {
             if showing.destination(docs)?.is_some() {
@@ -62,7 +57,7 @@ impl CheckedCall<'_> {
             return Ok(CallAction::Answered(Box::new(envelope)));
         }
         self.write(workspace, None, move |draft| {
-            // Focus moves only after the target was found (TASKS-FOC-2).
+            // The focus moves only after the target was found (TASKS-FOC-2).
             let target = lookup::target(draft.documents(), showing.named, Accepts::Any)?;
             let Some(to) = showing.destination(draft.documents())? else {
                 return Ok(view(draft.documents(), target, None)?.about(target));

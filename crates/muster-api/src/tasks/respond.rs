@@ -1,4 +1,4 @@
-//! Result shapes that several operations share.
+//! Result types that several operations share.
 
 use muster_core::{
     Recorded,

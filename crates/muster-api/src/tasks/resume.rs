@@ -17,14 +17,14 @@ use crate::{
     registry::Operation,
 };
 
-/// Events of an answer when no limit is given.
+/// Default number of events.
 const EVENTS_DEFAULT: u32 = 20;
-/// Steps of an answer when no limit is given.
+/// Default number of steps.
 const STEPS_DEFAULT: u32 = 200;
 
 /// Shows everything about a plan or task with complete texts: radar, newest events, every step with
-/// its sub-plan and waiver, or a plan's tasks. Moves the focus to a target that is named, unless
-/// read_only. For a shorter answer use tasks_radar.
+/// its sub-plan and waiver, or a plan's tasks. Moves the focus to a named target, unless
+/// read_only. For a shorter result use tasks_radar.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksResume {
     /// Workspace id.
@@ -37,7 +37,7 @@ pub(crate) struct TasksResume {
     /// Steps at most (of a plan: tasks), 0 to 1000; default 200.
     #[schemars(range(max = 1000))]
     steps_limit: Option<u32>,
-    /// next_cursor of the page before.
+    /// The previous next_cursor.
     steps_cursor: Option<String>,
     /// true leaves the focus where it is.
     #[serde(default)]

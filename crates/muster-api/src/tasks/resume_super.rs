@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use muster_core::{
-    Documents, WorkRefusal,
-    tasks::{
-        TaskAggregate,
-        id::{EntityId, WorkspaceId},
-        view::{
-            Requested,
-            focus::FocusRestored,
-            graph::GraphDifference,
-            graph_page::{GraphCursor, GraphRequest},
-            memory::{EntryPage, MemoryEntry, MemoryQuery, SeqRequest},
-            resume_super::{ResumePack, ResumeSuper, SuperQuery, SuperResumeQuery},
-            shed::{self, PageStarts},
-            signals::SignalLimits,
-        },
+use muster_core::tasks::{
+    TaskDocs, TaskResult,
+    id::{EntityId, WorkspaceId},
+    view::{
+        Requested,
+        focus::FocusRestored,
+        graph::GraphDifference,
+        graph_page::{GraphCursor, GraphRequest},
+        memory::{EntryPage, MemoryEntry, MemoryQuery, SeqRequest},
+        resume_super::{ResumePack, ResumeSuper, SuperQuery, SuperResumeQuery},
+        shed::{self, PageStarts},
+        signals::SignalLimits,
     },
 };
 use schemars::JsonSchema;
@@ -123,7 +120,7 @@ pub(crate) struct SuperLimits {
     /// Default 50.
     #[schemars(range(max = 1000))]
     graph_diff_limit: Option<u32>,
-    /// Only older than this seq, or next_cursor of the page before.
+    /// Only older than this seq, or the previous next_cursor.
     graph_diff_cursor: Option<GraphCursor>,
 }
 
@@ -152,11 +149,11 @@ impl SuperView {
     /// Shows a plan or task.
     pub(crate) fn show(
         &self,
-        docs: &Documents<TaskAggregate>,
+        docs: &TaskDocs,
         workspace: &WorkspaceId,
         id: EntityId,
         (requested, restored): (Requested, Option<FocusRestored>),
-    ) -> Result<CallReply, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<CallReply> {
         let limits = &self.limits;
         let page = |cursor, limit: Option<u32>, default| SeqRequest {
             cursor,
@@ -197,7 +194,7 @@ impl SuperView {
         Ok(CallReply::view(&view, self.max_chars, || shed::resume_super(starts)))
     }
 
-    /// Where each page would start again if a budget emptied it.
+    /// Where each page would restart if a budget emptied it.
     fn starts(&self, view: &ResumeSuper) -> PageStarts {
         let newest = |page: &EntryPage| page.entries.last().map(MemoryEntry::seq);
         let first_change = view.graph_diff.as_ref().and_then(|diff| diff.changes.first());
@@ -216,7 +213,7 @@ impl SuperView {
     }
 }
 
-/// Shows everything to go on with a plan or task in one answer: radar, steps, timeline, signals,
+/// Shows everything to continue a plan or task in one result: radar, steps, timeline, signals,
 /// reasoning memory, and a capsule with the next call. An explicit target becomes the focus unless
 /// read_only.
 #[derive(Debug, Deserialize, JsonSchema)]

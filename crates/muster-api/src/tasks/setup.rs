@@ -1,10 +1,10 @@
-//! Setting up a task with everything around it: plan, steps, reasoning. Shared by bootstrap,
+//! Creates a task with everything around it: plan, steps, reasoning. Shared by bootstrap,
 //! scaffold and macros.
 
 use muster_core::{
-    Draft, ListQuery, WorkRefusal,
+    ListQuery, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskCommand, TaskDocument, TaskRejection,
+        TaskCommand, TaskDocument, TaskDraft, TaskRejection, TaskResult,
         command::{CreatePlan, CreateTask, SetChecklist},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
@@ -41,7 +41,7 @@ const INBOX: &str = "Inbox";
 pub(crate) enum Parent {
     /// Under this plan.
     Plan(PlanId),
-    /// Under a new plan, maybe with a checklist.
+    /// Under a new plan, optionally with a checklist.
     New(String, Option<&'static TaskTemplate>),
     /// Under the plan of the task that the caller is bound to, else under the focused plan or the
     /// focused task's plan.
@@ -50,7 +50,7 @@ pub(crate) enum Parent {
     FocusOrInbox(Option<TaskId>),
 }
 
-/// Selects or makes the plan of a new task.
+/// Selects or creates the plan of a new task.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(crate) struct ParentChoice {
     /// Existing plan; default: the plan of the focus.
@@ -78,7 +78,7 @@ impl ParentChoice {
                 "plan_title",
                 Reason::Conflict,
                 "an existing plan or plan_title",
-                "plan_title makes a new plan, so no existing one can be named".to_owned(),
+                "plan_title creates a plan, so no existing one can be named".to_owned(),
                 "Call again with one of them.".to_owned(),
             )),
             (None, Some(title), None) => Ok(Parent::New(title.0, None)),
@@ -128,7 +128,7 @@ pub(crate) fn template_steps(template: &TaskTemplate) -> Vec<StepInput> {
     }
 }
 
-/// A task to set up with everything around it.
+/// A task to create with everything around it.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskSetup {
     pub(crate) parent: Parent,
@@ -144,15 +144,15 @@ pub(crate) enum ReasoningSeed {
     /// None.
     Nothing,
     Pipeline(Pipeline),
-    /// Something was given that cannot be used: why.
+    /// Invalid content, with the reason.
     Unusable(String),
 }
 
 impl ReasoningSeed {
-    /// TASKS-BOOT-2: content that cannot be used is a warning, not an error.
+    /// TASKS-BOOT-2: invalid content is a warning, not an error.
     pub(crate) fn of(think: Option<ThinkInput>) -> Self {
         if think.as_ref().is_some_and(ThinkInput::names_cards) {
-            return Self::Unusable("a task that is new has no cards to update".to_owned());
+            return Self::Unusable("a new task has no cards to update".to_owned());
         }
         match think.map(ThinkInput::check) {
             None => Self::Nothing,
@@ -171,7 +171,7 @@ impl ReasoningSeed {
     }
 }
 
-/// What a setup made.
+/// What a setup created.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) plan: PlanId,
@@ -182,12 +182,12 @@ pub(crate) struct Made {
 }
 
 impl TaskSetup {
-    /// Makes plan, task, steps and reasoning as one call of the draft.
+    /// Creates plan, task, steps and reasoning as one call of the draft.
     pub(crate) fn make(
         &self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         workspace: &WorkspaceId,
-    ) -> Result<Made, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<Made> {
         let (plan, plan_created) = self.parent.resolve(draft)?;
         let title = self.title.clone();
         let description = self.description.clone();
@@ -206,10 +206,7 @@ impl TaskSetup {
 }
 
 impl Parent {
-    fn resolve(
-        &self,
-        draft: &mut Draft<'_, TaskAggregate>,
-    ) -> Result<(PlanId, bool), WorkRefusal<TaskAggregate>> {
+    fn resolve(&self, draft: &mut TaskDraft<'_>) -> TaskResult<(PlanId, bool)> {
         match self {
             Self::Plan(id) => Ok((parent_plan(draft, Some(*id), None)?, false)),
             Self::New(title, template) => Ok((create_plan(draft, title, None, *template)?, true)),
@@ -227,13 +224,13 @@ impl Parent {
     }
 }
 
-/// The plan that a new task goes under: the one named, else that of the task which the caller is
+/// The plan of a new task: the named one, else that of the task that the caller is
 /// bound to (RUNS-TIE-3), else that of the focus (TASKS-PAR-1).
 pub(crate) fn parent_plan(
-    draft: &Draft<'_, TaskAggregate>,
+    draft: &TaskDraft<'_>,
     named: Option<PlanId>,
     bound: Option<TaskId>,
-) -> Result<PlanId, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<PlanId> {
     match (named, bound) {
         (None, Some(task)) => lookup::plan_of(draft.documents(), task.into()),
         (named, _) => lookup::parent_plan(draft.documents(), named),
@@ -241,9 +238,7 @@ pub(crate) fn parent_plan(
 }
 
 /// The lowest-numbered plan called Inbox, or a new one.
-fn inbox(
-    draft: &mut Draft<'_, TaskAggregate>,
-) -> Result<(PlanId, bool), WorkRefusal<TaskAggregate>> {
+fn inbox(draft: &mut TaskDraft<'_>) -> TaskResult<(PlanId, bool)> {
     let plans = draft.documents().list(&ListQuery::of("plan"))?;
     let mut plans = plans.into_iter().filter_map(TaskDocument::as_plan);
     match plans.find(|plan| plan.meta.title == INBOX).map(|plan| plan.id) {
@@ -254,11 +249,11 @@ fn inbox(
 
 /// Creates a plan, with a template's checklist if one is given.
 pub(crate) fn create_plan(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     title: &str,
     description: Option<String>,
     template: Option<&TaskTemplate>,
-) -> Result<PlanId, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<PlanId> {
     let title = title.to_owned();
     let create = CreatePlan { title, description, contract: None, contract_data: None };
     draft.apply(&TaskCommand::CreatePlan(create))?;
@@ -287,7 +282,7 @@ pub(crate) struct MadeTask {
     pub(crate) revision: u64,
 }
 
-/// What a bootstrap made.
+/// What a bootstrap created.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Bootstrapped {
     pub(crate) workspace: String,
@@ -301,9 +296,9 @@ pub(crate) struct Bootstrapped {
 }
 
 impl Bootstrapped {
-    /// The answer about a setup whose events are those of the call under way.
+    /// The reply about a setup whose events are those of the current call.
     pub(crate) fn of(
-        draft: &Draft<'_, TaskAggregate>,
+        draft: &TaskDraft<'_>,
         workspace: &WorkspaceId,
         made: Made,
         seed: &ReasoningSeed,
@@ -343,7 +338,7 @@ pub(crate) struct TaskInput {
     pub(crate) steps: Option<Vec<StepInput>>,
     /// Checklist template of a new plan.
     pub(crate) plan_template: Option<String>,
-    /// Reasoning to seed; a stage is a text or a card (id, type, title, text, status, tags, meta).
+    /// Reasoning to seed; a stage: string or card (id, type, title, text, status, tags, meta).
     pub(crate) think: Option<ThinkInput>,
 }
 
@@ -378,7 +373,7 @@ impl TaskInput {
         })
     }
 
-    /// Whether a frame card is seeded without being asked for (TASKS-MS-1).
+    /// Whether a frame card is seeded automatically (TASKS-MS-1).
     pub(crate) fn frames_itself(&self) -> bool {
         self.think.is_none() && self.template.as_deref() == Some(PRINCIPAL_TASK)
     }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::tasks::{
-    command::NewStep,
-    event::StepFields,
-    step::{Checkpoint, Checkpoints, ProofMode, ProofModes},
-    wording::{CleanLines, Title},
+use muster_core::{
+    inline_schema,
+    tasks::{
+        command::NewStep,
+        event::StepFields,
+        step::{Checkpoint, Checkpoints, ProofMode, ProofModes},
+        wording::{CleanLines, Title},
+    },
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
@@ -159,35 +162,25 @@ impl<'de> Deserialize<'de> for Confirmations {
     }
 }
 
-impl JsonSchema for Confirmations {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Confirmations".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let one = json_schema!({"anyOf": [
-            {"type": "boolean"},
-            {
-                "type": "object",
-                "properties": {"confirmed": {"type": "boolean"}},
-                "required": ["confirmed"],
-                "additionalProperties": false,
+inline_schema!(Confirmations => {
+    let one = json_schema!({"anyOf": [
+        {"type": "boolean"},
+        {
+            "type": "object",
+            "properties": {"confirmed": {"type": "boolean"}},
+            "required": ["confirmed"],
+            "additionalProperties": false,
+        },
+    ]});
+    json_schema!({"anyOf": [
+        {"type": "string", "enum": ["gate", "all"]},
+        {
+            "type": "object",
+            "properties": {
+                "criteria": one, "tests": one, "security": one, "perf": one, "docs": one,
             },
-        ]});
-        json_schema!({"anyOf": [
-            {"type": "string", "enum": ["gate", "all"]},
-            {
-                "type": "object",
-                "properties": {
-                    "criteria": one, "tests": one, "security": one, "perf": one, "docs": one,
-                },
-                "additionalProperties": false,
-                "minProperties": 1,
-            },
-        ]})
-    }
-}
+            "additionalProperties": false,
+            "minProperties": 1,
+        },
+    ]})
+});

@@ -21,7 +21,7 @@ pub(crate) struct TasksStorage {
     workspace: Option<WorkspaceId>,
 }
 
-/// Where things are.
+/// Where data is stored.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Storage {
     workspace: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct EvidenceLimits {
 
 impl Operation for TasksStorage {
     const NAME: &'static str = "tasks_storage";
-    const TITLE: &'static str = "Show where things are stored";
+    const TITLE: &'static str = "Show where data is stored";
     const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = Storage;
 

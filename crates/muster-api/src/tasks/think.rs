@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use muster_core::{
-    Draft, Timestamp, WorkRefusal, field,
+    Timestamp, field,
     tasks::{
-        TaskAggregate, TaskCommand, TaskEvent,
+        TaskCommand, TaskDraft, TaskEvent, TaskResult,
         command::CommitCard,
         id::{CardId, EntityId, WorkspaceId},
         lookup,
@@ -37,12 +37,12 @@ const STAGES: [(&str, CardType); 5] = [
     ("decision", CardType::Decision),
 ];
 
-/// Reasoning to seed: up to five stages. The schema closes it, so that it can also stand among
+/// Reasoning to seed: up to five stages. The schema closes it, so that it can also be nested in
 /// other arguments.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[schemars(inline, extend("additionalProperties" = false))]
 pub(crate) struct ThinkInput {
-    /// What the problem is; a text or a card.
+    /// The problem; a string or a card.
     pub(crate) frame: Option<CardInput>,
     /// What is supposed.
     pub(crate) hypothesis: Option<CardInput>,
@@ -76,12 +76,12 @@ pub(crate) struct StageStatus {
 
 type Stage = (&'static str, CardType, CardInput);
 
-/// Whether a card is the one of an earlier stage.
+/// Whether a card is that of an earlier stage.
 fn is_same((_, _, earlier): &Stage, card: &CardInput) -> bool {
     card.id.is_some() && card.id == earlier.id
 }
 
-/// A pipeline whose stages are all usable.
+/// A pipeline whose stages are all valid.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     stages: Vec<Stage>,
@@ -89,13 +89,13 @@ pub(crate) struct Pipeline {
 }
 
 impl ThinkInput {
-    /// Whether a stage names a card that is there already.
+    /// Whether a stage names an existing card.
     pub(crate) fn names_cards(&self) -> bool {
         let cards = [&self.frame, &self.hypothesis, &self.test, &self.evidence, &self.decision];
         cards.into_iter().flatten().any(|card| card.id.is_some())
     }
 
-    /// Checks the content: blank stages and statuses of absent stages are unusable.
+    /// Checks the content: blank stages and statuses of absent stages are invalid.
     pub(crate) fn check(self) -> Result<Pipeline, CallFailure> {
         let status = self.status.unwrap_or_default();
         let statuses =
@@ -192,12 +192,12 @@ pub(crate) struct Committed {
 
 /// Commits one card inside a draft.
 pub(crate) fn commit_card(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     entity: EntityId,
     input: &CardInput,
     kind: Option<CardType>,
     supports: &[CardId],
-) -> Result<Committed, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Committed> {
     let before = lookup::workspace(draft.documents())?.last_card;
     let command = TaskCommand::CommitCard(CommitCard {
         entity,
@@ -226,11 +226,11 @@ pub(crate) fn commit_card(
 
 /// Commits a pipeline inside a draft.
 pub(crate) fn commit(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     workspace: &WorkspaceId,
     entity: EntityId,
     pipeline: &Pipeline,
-) -> Result<PipelineView, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<PipelineView> {
     // A card that a stage names was there before; it is none that this very call makes.
     for id in pipeline.stages.iter().filter_map(|(_, _, input)| input.id) {
         lookup::card(draft.documents(), entity, id)?;
@@ -283,11 +283,11 @@ pub(crate) fn commit(
 
 /// TASKS-THINK-2.
 fn note_decision(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     entity: EntityId,
     card: &Committed,
     (title, format): &(String, String),
-) -> Result<DecisionNote, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<DecisionNote> {
     let meta = Map::from_iter([
         field("source", "think_pipeline"),
         field("stage", "decision"),
@@ -316,14 +316,14 @@ fn note(
     NoteEntry { entity, title, format, meta, content, seq: 0, at: Timestamp::default() }
 }
 
-/// Writes a note about a plan or task inside a draft; answers the entry and the event.
+/// Writes a note about a plan or task inside a draft; returns the entry and the event.
 pub(crate) fn commit_note(
-    draft: &mut Draft<'_, TaskAggregate>,
+    draft: &mut TaskDraft<'_>,
     entity: EntityId,
     (title, format): (Option<String>, &str),
     meta: Map<String, Value>,
     content: String,
-) -> Result<(MemoryEntry, EventView), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<(MemoryEntry, EventView)> {
     let entry = note(entity, title.clone(), format, meta, content);
     let recorded = first(draft.apply(&TaskCommand::CommitNote(entry.clone()))?);
     let entry = NoteEntry { seq: recorded.global, at: recorded.at, ..entry };

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Commits up to five cards (frame, hypothesis, test, evidence, decision) that support each other,
-/// and notes the decision. Use it to leave the reasoning behind a task, not only its result.
+/// and notes the decision. Use it to keep the reasoning behind a task, not only its result.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ThinkPipeline {
     /// Workspace id.
@@ -63,7 +63,7 @@ pub(crate) struct ThinkCard {
     workspace: WorkspaceId,
     #[serde(flatten)]
     selection: TaskOrPlan,
-    /// A text, or a card with id, type, title, text, status, tags, meta; tag blocker marks what
+    /// A string, or card with id, type, title, text, status, tags, meta; tag blocker marks what
     /// stands in the way.
     card: CardInput,
     /// Cards that this one supports.
@@ -125,7 +125,7 @@ impl Operation for ThinkCard {
     }
 }
 
-/// Appends a note to the notes of a plan or task, for whoever continues.
+/// Appends a note to the notes of a plan or task, for the next person.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct NotesCommit {
     /// Workspace id.

@@ -16,7 +16,7 @@ use crate::{
     registry::Operation,
 };
 
-/// Confirms checkpoints of a step after they were really checked, or takes confirmations back. A
+/// Confirms checkpoints of a step after they were really checked, or withdraws confirmations. A
 /// step closes only when criteria, tests and every other required checkpoint are confirmed.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksVerify {

@@ -1,9 +1,10 @@
-//! How task operations run: reads over one moment, writes as one draft, answers kept for retries.
+//! How task operations run: reads from a snapshot, writes as a draft, stored replies for retries.
 
 use muster_core::{
-    Documents, Draft, Recorded, WorkRefusal,
+    Recorded, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskCommand, TaskDocument, TaskEvent, TaskKey, TaskRejection,
+        TaskAggregate, TaskCommand, TaskDocs, TaskDocument, TaskDraft, TaskEvent, TaskKey,
+        TaskRejection, TaskResult,
         command::StepTarget,
         entity::TaskAnswer,
         history::Addressed,
@@ -27,11 +28,10 @@ use crate::{
     refusals,
 };
 
-type Drafted<T> = Result<T, WorkRefusal<TaskAggregate>>;
-
+/// A reply, or a refusal in the caller's words.
+type CallOutcome = Result<CallReply, CallFailure>;
 /// Pure work on a draft that answers, or refuses in the caller's words.
-type Work =
-    Box<dyn Fn(&mut Draft<'_, TaskAggregate>) -> Drafted<Result<CallReply, CallFailure>> + Send>;
+type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send>;
 
 /// A piece of work for one transaction.
 pub(crate) struct Write {
@@ -43,11 +43,11 @@ pub(crate) struct Write {
 }
 
 impl CheckedCall<'_> {
-    /// Answers from one consistent moment of a workspace.
+    /// Reads a reply from one snapshot of a workspace.
     pub(crate) fn read(
         &self,
         workspace: &WorkspaceId,
-        view: impl Fn(&Documents<TaskAggregate>) -> Drafted<CallReply>,
+        view: impl Fn(&TaskDocs) -> TaskResult<CallReply>,
     ) -> Result<CallAction, CallFailure> {
         let reply = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), view);
         let reply = reply.map_err(|error| failure(workspace, error))?;
@@ -60,19 +60,17 @@ impl CheckedCall<'_> {
         &self,
         workspace: &WorkspaceId,
         key: Option<String>,
-        work: impl Fn(&mut Draft<'_, TaskAggregate>) -> Drafted<CallReply> + Send + 'static,
+        work: impl Fn(&mut TaskDraft<'_>) -> TaskResult<CallReply> + Send + 'static,
     ) -> Result<CallAction, CallFailure> {
         self.write_or_refuse(workspace, key, move |draft| work(draft).map(Ok))
     }
 
-    /// The same for work that can refuse in the caller's words; then nothing of it is kept.
+    /// The same for work that can return an error; then nothing of it is stored.
     pub(crate) fn write_or_refuse(
         &self,
         workspace: &WorkspaceId,
         key: Option<String>,
-        work: impl Fn(&mut Draft<'_, TaskAggregate>) -> Drafted<Result<CallReply, CallFailure>>
-        + Send
-        + 'static,
+        work: impl Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + 'static,
     ) -> Result<CallAction, CallFailure> {
         let bound = (self.bound(workspace), self.app.options().bound_plan);
         let workspace = workspace.clone();
@@ -81,7 +79,7 @@ impl CheckedCall<'_> {
 }
 
 impl CheckedCall<'_> {
-    /// Answers what needs no store; `context` names the workspace if one was given.
+    /// A reply that needs no store; `context` names the workspace if one was given.
     pub(crate) fn answer(&self, workspace: Option<&WorkspaceId>, reply: CallReply) -> CallAction {
         let name = workspace.map(WorkspaceId::as_str).unwrap_or_default();
         let mut envelope = self.scene.success(name, self.app.now(), reply);
@@ -91,7 +89,7 @@ impl CheckedCall<'_> {
         CallAction::Answered(Box::new(envelope))
     }
 
-    /// What a call is about: what it names, else what its caller is bound to (RUNS-TIE-3).
+    /// The target of a call: the named one, else the one that its caller is bound to (RUNS-TIE-3).
     pub(crate) fn wanted(&self, workspace: &WorkspaceId, named: Option<EntityId>) -> LookupRequest {
         LookupRequest { named, bound: self.bound(workspace).map(EntityId::Task) }
     }
@@ -102,7 +100,7 @@ impl CheckedCall<'_> {
         self.app.bound_task().filter(|_| here)
     }
 
-    /// The workspace named, else the default one (TASKS-WS-2).
+    /// The named workspace, else the default one (TASKS-WS-2).
     pub(crate) fn workspace(&self, named: Option<WorkspaceId>) -> Result<WorkspaceId, CallFailure> {
         named.or_else(|| self.app.default_workspace().cloned()).ok_or_else(|| {
             let expected = "a workspace id; this server has no default workspace";
@@ -117,7 +115,7 @@ impl Write {
         &self.workspace
     }
 
-    /// Does the work as a transaction of its own and answers when it is durable.
+    /// Does the work as its own transaction and returns when it is durable.
     pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, CallFailure> {
         if let Some(session) = app.session() {
             return in_session::perform(self, app, scene, &session);
@@ -135,13 +133,13 @@ impl Write {
 
     /// Does the work as one call of a draft.
     ///
-    /// With an idempotency key the answer is kept in the same transaction, and a repetition of the
-    /// call is answered from there before anything else is looked at (TASKS-IDEM-2).
+    /// With an idempotency key the response is stored in the same transaction, and a repetition of
+    /// the call is answered from there before anything else is read (TASKS-IDEM-2).
     pub(crate) fn inside(
         &self,
-        draft: &mut Draft<'_, TaskAggregate>,
+        draft: &mut TaskDraft<'_>,
         scene: &Scene,
-    ) -> Drafted<Result<Envelope, CallFailure>> {
+    ) -> TaskResult<Result<Envelope, CallFailure>> {
         if let Some(key) = &self.key
             && let Some(answer) = kept_answer(draft.documents(), scene, key)?
         {
@@ -162,7 +160,7 @@ impl Write {
         record_operations(draft, scene.intent())?;
         let envelope = scene.success(self.workspace.as_str(), draft.env().now, reply);
         if let Some(key) = &self.key {
-            // An operation of this very batch may have taken the key.
+            // An operation of this very batch may have used the key.
             kept_answer(draft.documents(), scene, key)?;
             draft.apply(&keep(scene, key, &envelope))?;
         }
@@ -170,7 +168,7 @@ impl Write {
     }
 }
 
-/// Refuses a call that changed something outside of the plan that its caller works on.
+/// Refuses a call that changed something outside of its caller's plan.
 fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> {
     let subjects = events.iter().filter_map(|recorded| wire::subject(&recorded.event));
     let (entity, _) = subjects.into_iter().find(|(_, other)| *other != plan)?;
@@ -180,9 +178,9 @@ fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> 
     Some(invalid_with("task", Reason::NotAllowed, &expected, message, recovery))
 }
 
-/// Adds what the call did to the history, once per plan or task; undoable operations have done so
+/// Adds the call to the history, once per plan or task; undoable operations have done so
 /// themselves (TASKS-HIST-1).
-pub(crate) fn record_operations(draft: &mut Draft<'_, TaskAggregate>, intent: &str) -> Drafted<()> {
+pub(crate) fn record_operations(draft: &mut TaskDraft<'_>, intent: &str) -> TaskResult<()> {
     let mut recorded: Vec<EntityId> = Vec::new();
     let mut missing: Vec<Addressed> = Vec::new();
     for Recorded { event, .. } in draft.call_events() {
@@ -200,7 +198,7 @@ pub(crate) fn record_operations(draft: &mut Draft<'_, TaskAggregate>, intent: &s
     Ok(())
 }
 
-/// What a public event changed; notes, cards, undo and redo are no operations of their own.
+/// What a public event changed; notes, cards, undo and redo are not operations of their own.
 fn mutated(event: &TaskEvent) -> Option<Addressed> {
     let aside = matches!(
         event,
@@ -212,11 +210,7 @@ fn mutated(event: &TaskEvent) -> Option<Addressed> {
 }
 
 /// The answer that an earlier call left for the key, marked as replayed.
-fn kept_answer(
-    docs: &Documents<TaskAggregate>,
-    scene: &Scene,
-    key: &str,
-) -> Drafted<Option<Envelope>> {
+fn kept_answer(docs: &TaskDocs, scene: &Scene, key: &str) -> TaskResult<Option<Envelope>> {
     let Some(TaskDocument::Answer(kept)) = docs.get(&TaskKey::Answer(key.to_owned()))? else {
         return Ok(None);
     };
@@ -249,10 +243,10 @@ pub(crate) fn failure(workspace: &WorkspaceId, error: ExecuteError<TaskRejection
 
 /// Finds the plan or task of a change and checks its revision (TASKS-ARG-7).
 pub(crate) fn guarded_target(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     named: LookupRequest,
     expected_revision: Option<u64>,
-) -> Drafted<Target> {
+) -> TaskResult<Target> {
     let target = lookup::target(docs, named, Accepts::Any)?;
     lookup::expect_revision(docs, target.id, expected_revision)?;
     Ok(target)
@@ -260,10 +254,10 @@ pub(crate) fn guarded_target(
 
 /// The same for a call that takes tasks only.
 pub(crate) fn guarded_task(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     named: LookupRequest,
     expected_revision: Option<u64>,
-) -> Drafted<(Target, TaskId)> {
+) -> TaskResult<(Target, TaskId)> {
     let target = lookup::target(docs, named, Accepts::Only(EntityKind::Task))?;
     lookup::expect_revision(docs, target.id, expected_revision)?;
     match target.id {
@@ -272,7 +266,7 @@ pub(crate) fn guarded_task(
     }
 }
 
-/// Changes one step by one command and answers with the step and the event.
+/// Changes one step by one command and returns the step and the event.
 pub(crate) fn change_step(
     call: &CheckedCall<'_>,
     workspace: &WorkspaceId,
@@ -288,7 +282,7 @@ pub(crate) fn change_step(
     })
 }
 
-/// What a command on one step answers.
+/// The result of a command on one step.
 pub(crate) fn step_changed(events: &[Recorded<TaskEvent>]) -> StepChanged {
     let recorded = first(events);
     let Some(step) = recorded.event.step() else {
@@ -297,12 +291,12 @@ pub(crate) fn step_changed(events: &[Recorded<TaskEvent>]) -> StepChanged {
     StepChanged::of(step, shown(recorded))
 }
 
-/// Warns about checkpoints that should have proof and were closed without (TASKS-GATE-3).
+/// Warns about checkpoints that were closed without recommended proof (TASKS-GATE-3).
 pub(crate) fn weak_proof(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     target: &StepTarget,
     reply: &mut CallReply,
-) -> Drafted<()> {
+) -> TaskResult<()> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     let weak: Vec<&str> = step.weakly_proven().into_iter().map(Checkpoint::name).collect();
     if !weak.is_empty() {
@@ -315,7 +309,7 @@ pub(crate) fn weak_proof(
 
 /// A closing call on a closed step is refused before its confirmations could reopen it
 /// (TASKS-GATE-1).
-pub(crate) fn refuse_closed(docs: &Documents<TaskAggregate>, target: &StepTarget) -> Drafted<()> {
+pub(crate) fn refuse_closed(docs: &TaskDocs, target: &StepTarget) -> TaskResult<()> {
     let (_, step) = lookup::task_and_step(docs, target)?;
     if step.is_closed() {
         let step_id = step.id;

@@ -81,7 +81,7 @@ fn places(row: &OperationRow) -> Vec<Place> {
         found.push(place);
     }
     let mut found = Vec::new();
-    visit(Place { way: Vec::new(), schema: row.input_schema().clone() }, &mut found);
+    visit(Place { way: Vec::new(), schema: row.input_schema().to_map() }, &mut found);
     found
 }
 
@@ -158,8 +158,7 @@ fn out_of_bounds(schema: &Schema) -> Vec<(Value, &'static str)> {
 /// Calls a tool, in a workspace where it takes one.
 fn call(app: &App, tool: &str, mut arguments: Value) -> Value {
     let row = app.registry().get(tool);
-    let has_workspace =
-        |row: &OperationRow| row.input_schema()["properties"].get("workspace").is_some();
+    let has_workspace = |row: &OperationRow| row.input_schema().property("workspace").is_some();
     if row.is_some_and(has_workspace) && arguments.get("workspace").is_none() {
         arguments["workspace"] = json!("acme");
     }
@@ -357,10 +356,11 @@ fn malformed_names_are_named_in_every_tool() {
     ];
     let app = app();
     for row in app.registry().rows() {
-        let properties = row.input_schema()["properties"].as_object().unwrap();
+        let schema = row.input_schema().to_map();
+        let properties = schema["properties"].as_object().unwrap();
         for name in names.iter().filter(|name| properties.contains_key(**name)) {
             for word in ["no such", "TASK-1", "s:00", "STEP-0000000g"] {
-                let mut arguments = minimal(row.input_schema(), "");
+                let mut arguments = minimal(&row.input_schema().to_map(), "");
                 arguments[*name] = json!(word);
                 if *name == "workspace" && !word.contains([' ', ':']) {
                     continue;
@@ -374,6 +374,53 @@ fn malformed_names_are_named_in_every_tool() {
                     row.name
                 );
                 assert_eq!(error["details"]["argument"], json!(name), "{}: {answer:#}", row.name);
+            }
+        }
+    }
+}
+
+/// Minimal arguments that a tool accepts the shape of, with this value at a place.
+fn filled(schema: &Schema, way: &[Way], value: Value) -> Value {
+    let Some((first, rest)) = way.split_first() else { return value };
+    let inside = |branch: &Schema| match first {
+        Way::Key(key) => branch.get("properties")?.get(key)?.as_object().cloned(),
+        Way::Item => branch.get("items")?.as_object().cloned(),
+    };
+    let mut found = branches(schema).into_iter().filter_map(|one| Some((one, inside(one)?)));
+    let (branch, schema) = found.next().unwrap();
+    let inner = filled(&schema, rest, value);
+    match first {
+        Way::Key(key) => {
+            let mut object = minimal(branch, "");
+            object[key] = inner;
+            object
+        }
+        Way::Item => json!([inner]),
+    }
+}
+
+/// HOUSE-OPS-2: checks leave nothing for the typed request to refuse.
+#[test]
+fn checked_arguments_are_always_read() {
+    let words = ["", " ", "a\nb", "no such", "TASK-1", "TASK-001", "STEP-00000001", "s:00", "1@2"];
+    let others = [
+        json!(u64::MAX),
+        json!(3.0),
+        json!([" "]),
+        json!(["TASK-1"]),
+        json!({"id": "TASK-1"}),
+        json!({"id": "TASK-001", "kind": "plan"}),
+        json!({"text": "x", "meta": {"a": "x".repeat(70_000)}}),
+    ];
+    let values: Vec<Value> = words.map(Value::from).into_iter().chain(others).collect();
+    let app = app();
+    for row in app.registry().rows() {
+        let schema = row.input_schema().to_map();
+        for place in places(row).iter().filter(|place| !place.way.is_empty()) {
+            for value in &values {
+                let answer = call(&app, row.name, filled(&schema, &place.way, value.clone()));
+                let argument = &answer["error"]["details"]["argument"];
+                assert_ne!(argument, "arguments", "{} {}: {answer:#}", row.name, place.name());
             }
         }
     }
@@ -556,7 +603,7 @@ fn every_suggestion_works_verbatim() {
             let mut offers: BTreeSet<(String, String)> = BTreeSet::new();
             for row in Registry::default().rows() {
                 for target in &targets {
-                    let mut arguments = minimal(row.input_schema(), "");
+                    let mut arguments = minimal(&row.input_schema().to_map(), "");
                     arguments.as_object_mut().unwrap().extend(target.as_object().unwrap().clone());
                     let answer = call(&app, row.name, arguments);
                     if answer["success"] == true {

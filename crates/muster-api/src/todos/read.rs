@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Reads this session's todo list: the lines in order and a revision. Read before you write; no
-/// items and revision 0 mean that nobody has written a list.
+/// items and revision 0 mean that no list was written yet.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TodoRead {
     /// Session id; only where the connection has none.
@@ -50,7 +50,7 @@ impl Operation for TodoRead {
             }
             Choice::Standing(id) => {
                 let list = match sessions.todo_read(&id) {
-                    // It is made when its first list is written.
+                    // It is created when its first list is written.
                     Err(SessionFault::Refused(rejection))
                         if *rejection == SessionRejection::UnknownSession =>
                     {

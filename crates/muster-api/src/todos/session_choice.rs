@@ -1,4 +1,4 @@
-//! Whose list a call is about (TT-12, TT-13).
+//! Which list a call is about (TT-12, TT-13).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,19 +13,19 @@ use crate::{
     call::CallFailure,
 };
 
-/// Which session the callers of an application stand for.
+/// Which session the callers of an application are bound to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SessionBinding {
     /// None: every call names its session.
     #[default]
     Unbound,
-    /// This one, which is made at its first write if it is not there.
+    /// This one, which is created at its first write if it does not exist.
     Named(SessionId),
-    /// One of their own, which is made at its first write.
+    /// One of their own, which is created at its first write.
     Own,
 }
 
-/// A binding, and the session that it has come to.
+/// A binding, and the session that was created for it.
 #[derive(Default)]
 pub(crate) struct BoundSession {
     binding: SessionBinding,
@@ -35,21 +35,21 @@ pub(crate) struct BoundSession {
 /// The session of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// One that the caller named; it has to be there.
+    /// One that the caller named; it must exist.
     Named(SessionId),
-    /// The caller's own, made if need be.
+    /// The caller's own, created if necessary.
     Standing(SessionId),
-    /// The caller's own, which nobody has made yet.
+    /// The caller's own, which does not exist yet.
     Unmade,
 }
 
 impl BoundSession {
-    /// The session of callers who stand for this binding.
+    /// The session of callers with this binding.
     pub(crate) fn new(binding: SessionBinding) -> Self {
         Self { binding, own: Mutex::default() }
     }
 
-    /// The session that callers stand for, once there is one.
+    /// The session of the callers, once it exists.
     pub(crate) fn session(&self) -> Option<SessionId> {
         match &self.binding {
             SessionBinding::Unbound => None,
@@ -58,7 +58,7 @@ impl BoundSession {
         }
     }
 
-    /// Takes a session as the callers' own; answers the one that was taken first.
+    /// Sets the callers' own session; returns the one that was set first.
     pub(super) fn take(&self, id: SessionId) -> SessionId {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(id).clone()
     }
@@ -93,21 +93,21 @@ impl BoundSession {
 
 fn unknown(named: &str) -> CallFailure {
     let message = format!("there is no session {:?}", text::echo(named));
-    let recovery = "Use an id that GET /sessions or `muster sessions` shows.";
+    let recovery = "Use an id that GET /sessions or `muster sessions` lists.";
     ApiError::new(ErrorCode::UnknownId, message, recovery).with("id", named).into()
 }
 
 fn mismatch(named: &str, bound: Option<&SessionId>) -> CallFailure {
     let message =
-        format!("this connection stands for another session than {:?}", text::echo(named));
-    let recovery = "Leave session_id away: the connection has a session of its own.";
+        format!("this connection is bound to a session other than {:?}", text::echo(named));
+    let recovery = "Leave session_id out: the connection has a session of its own.";
     ApiError::new(ErrorCode::SessionMismatch, message, recovery)
         .with("session_id", named)
         .with("bound", &bound)
         .into()
 }
 
-/// What a caller of the tool is told when a session says no.
+/// The tool's error for a rejection of a session.
 pub(super) fn refused(fault: SessionFault, id: &SessionId) -> CallFailure {
     let rejection = match fault {
         SessionFault::Store(error) => return error.into(),
@@ -118,18 +118,18 @@ pub(super) fn refused(fault: SessionFault, id: &SessionId) -> CallFailure {
     }
     if let SessionRejection::SessionEnded = rejection {
         let message = format!("the session {id} was deleted, and its list with it");
-        let recovery = "Start a session anew; this one takes nothing more.";
+        let recovery = "Start a new session; this one accepts no more calls.";
         let error = ApiError::new(ErrorCode::SessionEnded, message, recovery);
         return error.with("session_id", id).into();
     }
     if let SessionRejection::KeyTaken { key } = rejection {
         let message =
             format!("the idempotency key {:?} was used for another list", text::echo(&key));
-        let recovery = "Use a fresh key for a new call.";
+        let recovery = "Use a new key for a new call.";
         let error = ApiError::new(ErrorCode::IdempotencyConflict, message, recovery);
         return error.with("idempotency_key", &key).into();
     }
-    let message = format!("the session does not take the list: {rejection:?}");
+    let message = format!("the session rejects the list: {rejection:?}");
     let recovery = "Shorten the list or its lines and call again.".to_owned();
     invalid_with("items", Reason::OutOfRange, "a shorter list", message, recovery)
 }

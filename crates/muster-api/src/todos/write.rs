@@ -1,11 +1,12 @@
 //! `todo_write`.
 
 use muster_core::{
+    answers::CallKey,
     field,
+    schema::Schema,
     session::{
         SessionId, SessionRejection,
         command::{Create, WriteTodos},
-        receipt::CallKey,
     },
     text,
     todo::{TitleFault, Titles},
@@ -28,17 +29,17 @@ use crate::{
 /// Longest idempotency key, in characters.
 const KEY_CHARS_MAX: usize = 200;
 
-/// Writes this session's todo list: the complete new list, in order, in place of the old one. Each
-/// item is a line of text and may not be blank. Others may use the list too: send the revision that
-/// todo_read gave as expected_revision; if the list has changed since, the write is refused and
-/// shows it as it is now: merge, then write again.
+/// Writes this session's todo list: the complete new list, in order, replacing the old one. Each
+/// item is a line of text and may not be blank. Others may use the list too: send the revision of
+/// todo_read as expected_revision; if the list has changed since, the write is refused and
+/// returns the current list: merge, then write again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TodoWrite {
     /// The whole list; default: empty.
     items: Option<Vec<String>>,
     /// Revision that you have read.
     expected_revision: Option<u64>,
-    /// Same key, same arguments: the first answer again.
+    /// Same key, same arguments: the first result again.
     #[schemars(length(min = 1, max = 200))]
     idempotency_key: Option<String>,
     /// Session id; only where the connection has none.
@@ -53,10 +54,7 @@ impl Operation for TodoWrite {
     type Response = TodoAnswer;
 
     /// TT-5: names, then the list from the front, then the rest.
-    fn check(
-        schema: &Map<String, Value>,
-        given: &mut Map<String, Value>,
-    ) -> Result<(), CallFailure> {
+    fn check(schema: &Schema, given: &mut Map<String, Value>) -> Result<(), CallFailure> {
         arguments::check_names(schema, given)?;
         given.retain(|name, value| name == "items" || !value.is_null());
         if let Some(items) = given.get("items") {
@@ -69,7 +67,7 @@ impl Operation for TodoWrite {
         if let Some(key) = given.get("idempotency_key") {
             let key = key.as_str().unwrap_or_default();
             if text::is_blank(key) || text::chars(key) > KEY_CHARS_MAX {
-                let expected = "a text of 1 to 200 characters";
+                let expected = "a string of 1 to 200 characters";
                 return Err(invalid_at("idempotency_key", Reason::BadFormat, expected));
             }
         }
@@ -98,7 +96,7 @@ impl Operation for TodoWrite {
         let mut reply = CallReply::new(&answer);
         if defaulted {
             let message = "items was left out, so the list is empty now".to_owned();
-            reply.warn(WarningCode::ItemsDefaulted, message, "Send items, also for an empty list.");
+            reply.warn(WarningCode::ItemsDefaulted, message, "Send items, even for an empty list.");
         }
         if done.replayed {
             reply = reply.replayed();
@@ -110,9 +108,9 @@ impl Operation for TodoWrite {
 fn bad_items(fault: TitleFault) -> CallFailure {
     let path = fault.path();
     let (reason, expected) = match fault {
-        TitleFault::NotAnArray => (Reason::WrongType, "a list of texts"),
-        TitleFault::NotAString(_) => (Reason::WrongType, "a text"),
-        TitleFault::Blank(_) => (Reason::BadFormat, "a text that is not blank"),
+        TitleFault::NotAnArray => (Reason::WrongType, "a list of strings"),
+        TitleFault::NotAString(_) => (Reason::WrongType, "a string"),
+        TitleFault::Blank(_) => (Reason::BadFormat, "a string that is not blank"),
     };
     let mut failure = invalid_at(&path, reason, expected);
     if let Some(index) = fault.index() {
@@ -121,14 +119,14 @@ fn bad_items(fault: TitleFault) -> CallFailure {
     failure
 }
 
-/// A refusal whose details name the place, too (TT-5).
+/// An error whose details also name the position (TT-5).
 fn invalid_at(path: &str, reason: Reason, expected: &str) -> CallFailure {
     let mut failure = invalid(path, reason, expected);
     failure.error.details.extend([field("path", path)]);
     failure
 }
 
-/// TT-7: with the list as it is, so that the caller can merge without another call.
+/// TT-7: with the current list, so that the caller can merge without another call.
 fn explain(fault: SessionFault, id: &SessionId) -> CallFailure {
     let SessionFault::Refused(rejection) = fault else { return refused(fault, id) };
     let SessionRejection::RevisionMismatch { expected, actual, items } = *rejection else {
@@ -136,7 +134,7 @@ fn explain(fault: SessionFault, id: &SessionId) -> CallFailure {
     };
     let message = format!("the list has revision {actual}, not {expected}");
     let recovery = "Merge with details.items and write again with the actual revision.";
-    let reason = "shows the list and its revision as they are now";
+    let reason = "shows the current list and its revision";
     ApiError::new(ErrorCode::RevisionMismatch, message, recovery)
         .with("id", "main")
         .with("expected", &expected)

@@ -19,12 +19,14 @@ pub enum CutEnd {
 pub type PageCounter = Box<dyn Fn(&mut Map<String, Value>, Option<&Value>, usize) -> isize>;
 
 /// One action. Paths are dotted; `*` means every element of a list.
+#[derive(Clone, Copy)]
 pub struct BudgetAction {
-    at: &'static str,
+    pub(super) at: &'static str,
     also_at: Option<&'static str>,
     change: Change,
 }
 
+#[derive(Clone, Copy)]
 enum Change {
     /// Shorten a string.
     Cut(usize),
@@ -34,10 +36,8 @@ enum Change {
     DropKeys(&'static [&'static str]),
     /// Keep only these keys.
     Keep(&'static [&'static str]),
-    /// Remove entries whose key and value satisfy the test.
-    Prune(fn(&str, &Value) -> bool),
     /// Remove elements one by one until `keep` are left.
-    Pop { end: CutEnd, keep: usize, page: Option<PageCounter> },
+    Pop { end: CutEnd, keep: usize },
     /// Whatever else a view needs.
     Other(fn(&mut Value) -> isize),
     /// Remove keys of the view itself.
@@ -47,76 +47,58 @@ enum Change {
 }
 
 impl BudgetAction {
+    const fn new(at: &'static str, change: Change) -> Self {
+        Self { at, also_at: None, change }
+    }
+
     /// Keeps the first `max - 1` characters and `…` of a longer text.
-    pub fn cut(at: &'static str, max: usize) -> Self {
-        Self { at, also_at: None, change: Change::Cut(max) }
+    pub const fn cut(at: &'static str, max: usize) -> Self {
+        Self::new(at, Change::Cut(max))
     }
 
     /// Removes the key at the end of the path.
-    pub fn drop(at: &'static str) -> Self {
-        Self { at, also_at: None, change: Change::Drop }
+    pub const fn drop(at: &'static str) -> Self {
+        Self::new(at, Change::Drop)
     }
 
     /// Removes several keys of the object at the path, as one action.
-    pub fn drop_keys(at: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { at, also_at: None, change: Change::DropKeys(keys) }
+    pub const fn drop_keys(at: &'static str, keys: &'static [&'static str]) -> Self {
+        Self::new(at, Change::DropKeys(keys))
     }
 
     /// Leaves only the named keys of the object at the path.
-    pub fn keep(at: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { at, also_at: None, change: Change::Keep(keys) }
-    }
-
-    /// Removes the entries of the object at the path that satisfy the test.
-    pub fn prune(at: &'static str, test: fn(&str, &Value) -> bool) -> Self {
-        Self { at, also_at: None, change: Change::Prune(test) }
+    pub const fn keep(at: &'static str, keys: &'static [&'static str]) -> Self {
+        Self::new(at, Change::Keep(keys))
     }
 
     /// Removes elements of the list at the path, one action each, until `keep` are left.
-    pub fn pop(at: &'static str, end: CutEnd, keep: usize) -> Self {
-        Self { at, also_at: None, change: Change::Pop { end, keep, page: None } }
+    pub const fn pop(at: &'static str, end: CutEnd, keep: usize) -> Self {
+        Self::new(at, Change::Pop { end, keep })
     }
 
-    /// The same for a list with pagination somewhere in the view.
-    pub fn pop_with(at: &'static str, end: CutEnd, keep: usize, page: PageCounter) -> Self {
-        Self { at, also_at: None, change: Change::Pop { end, keep, page: Some(page) } }
+    /// A change of the value at the path that returns how many characters it saved.
+    pub const fn other(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
+        Self::new(at, Change::Other(change))
+    }
+
+    /// A change of each element of a list, from one end, one action each.
+    pub const fn each(at: &'static str, end: CutEnd, change: fn(&mut Value) -> isize) -> Self {
+        Self::new(at, Change::Each { end, change })
+    }
+
+    /// Removes several keys of the view itself, as one action.
+    pub const fn drop_root(keys: &'static [&'static str]) -> Self {
+        Self::new("", Change::DropRoot(keys))
+    }
+
+    /// The same action in a second place: both count as one.
+    pub const fn also(self, at: &'static str) -> Self {
+        Self { also_at: Some(at), ..self }
     }
 
     /// Whether it represents one action per element of a list.
     pub(super) fn is_repeated(&self) -> bool {
         matches!(self.change, Change::Pop { .. } | Change::Each { .. })
-    }
-
-    /// The same for a top-level list with pagination fields.
-    pub fn pop_page(at: &'static str, keep: usize, page: PageCounter) -> Self {
-        Self::pop_with(at, CutEnd::Last, keep, page)
-    }
-
-    /// A change of the value at the path that returns how many characters it saved.
-    pub fn other(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, also_at: None, change: Change::Other(change) }
-    }
-
-    /// A change of each element of a list, last element first, one action each.
-    pub fn each_last(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, also_at: None, change: Change::Each { end: CutEnd::Last, change } }
-    }
-
-    /// A change of each element of a list, first element first, one action each.
-    pub fn each_oldest(at: &'static str, change: fn(&mut Value) -> isize) -> Self {
-        Self { at, also_at: None, change: Change::Each { end: CutEnd::Oldest, change } }
-    }
-
-    /// Removes several keys of the view itself, as one action.
-    pub fn drop_root(keys: &'static [&'static str]) -> Self {
-        let at = keys.first().copied().unwrap_or_default();
-        Self { at, also_at: None, change: Change::DropRoot(keys) }
-    }
-
-    /// The same action in a second place: both count as one.
-    #[must_use]
-    pub fn also(self, at: &'static str) -> Self {
-        Self { also_at: Some(at), ..self }
     }
 
     /// The fields that it would cut of a view: the first two components, or just the first inside
@@ -134,10 +116,14 @@ impl BudgetAction {
     }
 
     /// Applies it and returns the new size; popping stops as soon as the view fits.
-    pub(super) fn apply(&self, root: &mut Value, used: usize, max: usize) -> usize {
-        if let Change::Pop { end, keep, page } = &self.change {
-            let popping = Popping { end: *end, keep: *keep, page, max };
-            return pop(root, self.at, &popping, used);
+    pub(super) fn apply(
+        &self,
+        root: &mut Value,
+        (used, max): (usize, usize),
+        page: Option<&PageCounter>,
+    ) -> usize {
+        if let Change::Pop { end, keep } = self.change {
+            return pop(root, self.at, &Popping { end, keep, page, max }, used);
         }
         if let Change::Each { end, change } = self.change {
             return change_each(root, self.at, end, change, (used, max));
@@ -182,26 +168,22 @@ impl Change {
                 keys.iter().map(|key| drop_key(map, key)).sum()
             }
             (Self::Keep(keys), Value::Object(map)) => {
-                drop_where(map, |key, _| !keys.contains(&key))
+                let dropped = map.keys().filter(|key| !keys.contains(&key.as_str()));
+                let dropped: Vec<String> = dropped.cloned().collect();
+                dropped.iter().map(|key| drop_key(map, key)).sum()
             }
-            (Self::Prune(test), Value::Object(map)) => drop_where(map, test),
             (Self::Other(change), value) => change(value),
             _ => 0,
         }
     }
 }
 
-fn drop_key(map: &mut Map<String, Value>, key: &str) -> isize {
+/// Removes a key and returns how many characters that saved.
+pub fn drop_key(map: &mut Map<String, Value>, key: &str) -> isize {
     match map.shift_remove(key) {
         Some(value) => signed(entry_size(key, &value) + usize::from(!map.is_empty())),
         None => 0,
     }
-}
-
-fn drop_where(map: &mut Map<String, Value>, test: impl Fn(&str, &Value) -> bool) -> isize {
-    let doomed: Vec<String> =
-        map.iter().filter(|(key, value)| test(key, value)).map(|(key, _)| key.clone()).collect();
-    doomed.iter().map(|key| drop_key(map, key)).sum()
 }
 
 /// Calls `act` for the end of the path, once per element where the path has a `*`.
@@ -234,7 +216,7 @@ fn visit(value: &mut Value, path: &str, act: &mut dyn FnMut(Place<'_>)) {
 struct Popping<'a> {
     end: CutEnd,
     keep: usize,
-    page: &'a Option<PageCounter>,
+    page: Option<&'a PageCounter>,
     max: usize,
 }
 

@@ -127,7 +127,7 @@ words!(
         Done = "done",
         /// Ended with an error.
         Failed = "failed",
-        /// Given up.
+        /// Abandoned.
         Canceled = "canceled",
         /// A newer node has taken its place.
         Superseded = "superseded",
@@ -154,9 +154,9 @@ pub struct TreeNode {
     pub status: Option<Status>,
     /// Number of its turn; none outside of turns.
     pub turn: Option<u64>,
-    /// Number of the event that made it.
+    /// Number of the event that created it.
     pub seq: u64,
-    /// When it was made.
+    /// When it was created.
     pub created_at_ms: Timestamp,
     /// When one of its own fields last changed.
     pub updated_at_ms: Timestamp,

@@ -35,7 +35,7 @@ impl TreeSnapshot {
     }
 }
 
-/// The node made last.
+/// The node created last.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct LastNode {
@@ -113,7 +113,7 @@ pub struct Sections {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub runner: Option<Runner>,
-    /// The node made last.
+    /// The node created last.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub last_node: Option<LastNode>,

@@ -10,6 +10,7 @@ use super::{
     edge::ActorKind,
     id::{ApprovalId, NodeId, RunId, TurnId},
     moment::Moment,
+    node::PermissionsMode,
     shape::words,
     turn::Tool,
 };
@@ -26,9 +27,9 @@ words! {
         /// Another mode.
         Mode = "mode",
     }
-    /// How an approval stands.
+    /// The state of an approval.
     ApprovalStatus {
-        /// Nobody has answered.
+        /// Not answered yet.
         Pending = "pending",
         /// Yes.
         Approved = "approved",
@@ -74,6 +75,24 @@ pub struct Resolution {
     pub by: ActorKind,
 }
 
+impl Resolution {
+    /// A denial by the runtime.
+    pub fn denied(reason: &str) -> Self {
+        let reason = Some(reason.to_owned());
+        Self { status: Verdict::Denied, modified_args: None, reason, by: ActorKind::Runtime }
+    }
+
+    /// The answer to a provider's question that does not become an approval: yes without a gate,
+    /// otherwise no (RUNS-APP-1). The contract has no event for it.
+    pub fn without_approval(mode: PermissionsMode) -> Self {
+        let denied = Self::denied("nobody can be asked now");
+        match mode {
+            PermissionsMode::Skip => Self { status: Verdict::Approved, reason: None, ..denied },
+            PermissionsMode::Gated => denied,
+        }
+    }
+}
+
 /// A question that a person has to answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -93,7 +112,7 @@ pub struct Approval {
     /// The provider's own id of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_approval_id: Option<String>,
-    /// What the asker says besides.
+    /// Further words of the asker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Whether other arguments are possible.
@@ -102,7 +121,7 @@ pub struct Approval {
     pub detached: bool,
     /// When it was asked.
     pub requested_at: Moment,
-    /// How it stands.
+    /// Its state.
     pub status: ApprovalStatus,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

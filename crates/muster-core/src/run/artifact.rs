@@ -20,7 +20,7 @@ words! {
         Prompt = "prompt",
         /// Output of a program.
         Log = "log",
-        /// What was said in a turn.
+        /// The text of a turn.
         Transcript = "transcript",
         /// Knowledge that goes with a handoff.
         Contextpack = "contextpack",
@@ -57,7 +57,7 @@ pub struct Artifact {
     pub name: String,
     /// Where the file is.
     pub path: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Moment,
     /// Its size in bytes.
     pub size: u64,
@@ -67,13 +67,13 @@ pub struct Artifact {
     pub content_type: String,
     /// Whether something was left out.
     pub truncated: bool,
-    /// What is known besides.
+    /// Further facts.
     pub metadata: ArtifactMetadata,
     /// Which artifact of the run it is, counted from one.
     pub number: u64,
 }
 
-/// What is known besides: filled for diffs, empty for others.
+/// Further facts: filled for diffs, empty for others.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Metadata")]
 pub struct ArtifactMetadata {
@@ -106,7 +106,7 @@ pub struct DiffMetadata {
     pub shared: bool,
     /// Their turns.
     pub overlap_turns: Vec<TurnId>,
-    /// Files that were not looked at.
+    /// Files that were not examined.
     pub skipped: Vec<String>,
     /// Paths that the node was not allowed to change.
     pub violations: Vec<String>,

@@ -22,7 +22,7 @@ pub(super) fn text(field: &str, value: &str, max: usize) -> Found<()> {
 /// A non-blank string of at most `max` characters.
 pub(super) fn filled(field: &str, value: &str, max: usize) -> Found<()> {
     if value.trim().is_empty() {
-        return bad(field, "a text that is not blank");
+        return bad(field, "a string that is not blank");
     }
     text(field, value, max)
 }

@@ -71,7 +71,7 @@ pub enum Ask {
     SetModes {
         /// Who keeps the orchestrator going.
         mode: Option<Mode>,
-        /// What may be written.
+        /// Write access of the nodes.
         global_mode: Option<GlobalMode>,
     },
     /// The checks of the environment have ended.

@@ -86,9 +86,9 @@ pub struct Edge {
     pub kind: EdgeType,
     /// Its name.
     pub label: String,
-    /// Whether the end of a turn is sent along by itself.
+    /// Whether the end of a turn is sent along automatically.
     pub auto_deliver: bool,
-    /// Who made it.
+    /// Who created it.
     pub created_by: Actor,
     /// When.
     pub created_at: Moment,

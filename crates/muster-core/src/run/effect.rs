@@ -5,18 +5,16 @@ mod start;
 
 pub use start::{needs_recovery, outstanding};
 
-use serde_json::{Map, Value};
-
 use super::{
     RunAggregate, RunEvent, RunFact,
     approval::{Approval, Resolution},
     command::{GATED_TASK_TOOLS, LookRequest, WorkRequest},
-    event::{NodePatched, RunPatched, TurnMoved, TurnStep},
-    id::{ApprovalId, NodeId, SessionId, ToolId, TurnId},
+    event::{NodePatched, RunPatched, ToolCompleted, TurnMoved, TurnStep},
+    id::{ApprovalId, NodeId, TurnId},
     lookup::{self, Lookup},
     moment::Moment,
     node::{Node, SESSION_PENDING},
-    record::{LoopEvidence, Phase, Run, RunStatus},
+    record::{LoopEvidence, Phase, Run, RunStatus, StatusCode},
     schedule,
     settings::Isolation,
     turn::{Executor, NodeTurn, Tool, TurnReason, TurnStatus},
@@ -35,27 +33,12 @@ pub enum RunEffect {
     KillChecks,
     /// Look for nodes that may start.
     Schedule,
-    /// Send the prompt of a turn to its provider, opening it if necessary; reported by
-    /// `ReportSent`, then by the provider's reports.
-    SendPrompt { node: NodeId, turn: TurnId },
-    /// End a turn, then take its diff, write its transcript and close it; reported by `CloseTurn`.
-    FinishTurn { node: NodeId, turn: TurnId, manner: StopManner },
-    /// Make a provider forget; reported by `ReportReset`.
-    ResetContext {
-        node: NodeId,
-        /// Why.
-        reason: String,
-    },
-    /// End the session and the process of a node.
-    CloseProvider { node: NodeId },
+    /// Something for the driver of a node.
+    OfNode(NodeId, NodeEffect),
     /// End everything of a removed node, and its worktree if nothing in it would be lost.
     RemoveNode { node: NodeId },
-    /// Open the session that records a node's events.
-    OpenSession { node: NodeId, session: SessionId },
     /// Give a node its own worktree; reported by `PlaceNode`.
     MakeWorktree { node: NodeId },
-    /// Send a person's decision to a provider (RUNS-APP-6).
-    Decide(Box<ApprovalDecision>),
     /// Execute a call; reported by `FinishTool`.
     ExecuteTool {
         node: NodeId,
@@ -64,12 +47,6 @@ pub enum RunEffect {
         /// The call.
         tool: Box<Tool>,
     },
-    /// Send the outcome of a call to the waiting agent.
-    AnswerTool {
-        node: NodeId,
-        /// The call.
-        tool: ToolId,
-    },
     /// Come back later.
     SetTimer { at: Moment, timer: Timer },
     /// Write the report of a stall; reported by `RecordArtifact`.
@@ -77,6 +54,24 @@ pub enum RunEffect {
         /// What shows it.
         evidence: Box<LoopEvidence>,
     },
+}
+
+/// What the driver of a node does with its provider.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NodeEffect {
+    /// Send the prompt of a turn, opening the provider if necessary; reported by `ReportSent`, then
+    /// by the provider's reports.
+    SendPrompt { turn: TurnId },
+    /// End a turn, then take its diff, write its transcript and close it; reported by `CloseTurn`.
+    FinishTurn { turn: TurnId, manner: StopManner },
+    /// Make the provider forget; reported by `ReportReset`.
+    ResetContext,
+    /// End the session and the process, after the turn in flight.
+    CloseProvider,
+    /// Send the decision about a question (RUNS-APP-6).
+    Decide(Box<ApprovalDecision>),
+    /// Send the outcome of a call to the waiting agent.
+    AnswerTool(Box<ToolCompleted>),
 }
 
 /// How a turn is ended.
@@ -104,15 +99,12 @@ pub enum Timer {
 /// A person's decision about a provider's question.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ApprovalDecision {
-    pub node: NodeId,
     pub turn: TurnId,
     pub approval: ApprovalId,
     /// The provider's own id of the question.
     pub provider_approval_id: Option<String>,
     /// The decision.
     pub resolution: Resolution,
-    /// The arguments to use.
-    pub args: Map<String, Value>,
 }
 
 /// The effects of an event, in the state after it or a later one.
@@ -123,7 +115,7 @@ pub fn react(docs: &Docs, event: &RunEvent) -> Lookup<Vec<RunEffect>> {
         None => None,
     };
     match &event.fact {
-        RunFact::RunPatched(patched) => Ok(of_run(run, patched)),
+        RunFact::RunPatched(patched) => of_run(docs, run, patched),
         RunFact::NodePatched(patched) => Ok(node.map_or(Vec::new(), |n| of_node(run, n, patched))),
         RunFact::NodeDeleted(_) => {
             Ok(event.node_id.map(|node| RunEffect::RemoveNode { node }).into_iter().collect())
@@ -150,8 +142,8 @@ pub fn react(docs: &Docs, event: &RunEvent) -> Lookup<Vec<RunEffect>> {
             Ok(place.map(execute).into_iter().collect())
         }
         RunFact::ToolCompleted(completed) => {
-            let tool = completed.tool_id;
-            Ok(event.node_id.map(|node| RunEffect::AnswerTool { node, tool }).into_iter().collect())
+            let answer = NodeEffect::AnswerTool(Box::new(completed.clone()));
+            Ok(event.node_id.map(|node| RunEffect::OfNode(node, answer)).into_iter().collect())
         }
         RunFact::PhaseChanged(_) | RunFact::ModeChanged(_) => Ok(vec![RunEffect::Schedule]),
         RunFact::ApprovalRequested(_)
@@ -186,7 +178,7 @@ fn is_work(tool: &Tool) -> bool {
     tool.executor == Executor::Muster && lists.iter().any(|list| list.contains(&name))
 }
 
-fn of_run(run: &Run, patched: &RunPatched) -> Vec<RunEffect> {
+fn of_run(docs: &Docs, run: &Run, patched: &RunPatched) -> Lookup<Vec<RunEffect>> {
     let patch = &patched.patch.run;
     let mut effects = Vec::new();
     let called = patch.status == Some(RunStatus::Queued) || patch.auto_start == Some(true);
@@ -205,7 +197,19 @@ fn of_run(run: &Run, patched: &RunPatched) -> Vec<RunEffect> {
     if wakes {
         effects.push(RunEffect::Schedule);
     }
-    effects
+    if stops(patched) {
+        let close = |node: &Node| RunEffect::OfNode(node.id, NodeEffect::CloseProvider);
+        effects.extend(lookup::nodes(docs)?.into_iter().map(close));
+    }
+    Ok(effects)
+}
+
+/// Whether a run stops working: it is stopped, or has ended (RUNS-REST-9).
+fn stops(patched: &RunPatched) -> bool {
+    let patch = &patched.patch.run;
+    let ended = matches!(patch.status, Some(RunStatus::Completed | RunStatus::Failed));
+    let stopped = patch.status_reason.as_ref().and_then(Option::as_ref);
+    ended || stopped.is_some_and(|reason| reason.code == StatusCode::Stopped)
 }
 
 fn boots(run: &Run) -> bool {
@@ -220,19 +224,14 @@ pub fn is_isolated(run: &Run, node: &Node) -> bool {
 fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<RunEffect> {
     let patch = &patched.patch;
     let mut effects = Vec::new();
-    if let Some(session) = patch.muster_session_id {
-        effects.push(RunEffect::OpenSession { node: node.id, session });
-        if is_isolated(run, node) {
-            effects.push(RunEffect::MakeWorktree { node: node.id });
-        }
+    if patch.muster_session_id.is_some() && is_isolated(run, node) {
+        effects.push(RunEffect::MakeWorktree { node: node.id });
     }
     let rests = patch.turn == Some(None);
-    if let (Some(reason), None) = (&node.reset_requested, &node.turn)
-        && (rests || patch.reset_requested.is_some())
-    {
-        effects.push(RunEffect::ResetContext { node: node.id, reason: reason.clone() });
+    if must_reset(node) && (rests || patch.reset_requested.is_some()) {
+        effects.push(RunEffect::OfNode(node.id, NodeEffect::ResetContext));
     } else if patch.id.is_none() && ends_session(node, patched, rests) {
-        effects.push(RunEffect::CloseProvider { node: node.id });
+        effects.push(RunEffect::OfNode(node.id, NodeEffect::CloseProvider));
     }
     let wakes = patch.queue.is_some()
         || patch.status.is_some()
@@ -245,6 +244,10 @@ fn of_node(run: &Run, node: &Node, patched: &NodePatched) -> Vec<RunEffect> {
         effects.push(RunEffect::Schedule);
     }
     effects
+}
+
+fn must_reset(node: &Node) -> bool {
+    node.reset_requested.is_some() && node.turn.is_none()
 }
 
 /// Whether the process of a node is idle: the node is held, or its session is over.
@@ -260,7 +263,7 @@ fn of_turn(docs: &Docs, run: &Run, event: &RunEvent, moved: &TurnMoved) -> Looku
     let live = lookup::find_turn(docs, turn)?.is_some_and(NodeTurn::is_live);
     Ok(match &moved.step {
         TurnStep::Started(_) if live => {
-            let mut effects = vec![RunEffect::SendPrompt { node, turn }];
+            let mut effects = vec![RunEffect::OfNode(node, NodeEffect::SendPrompt { turn })];
             effects.extend(limit(docs, run, turn)?);
             let budget = schedule::budget_deadline(docs, turn)?;
             let timer = Timer::Budget(turn);
@@ -268,7 +271,8 @@ fn of_turn(docs: &Docs, run: &Run, event: &RunEvent, moved: &TurnMoved) -> Looku
             effects
         }
         TurnStep::Finishing(ending) if live => {
-            vec![RunEffect::FinishTurn { node, turn, manner: manner(ending.reason) }]
+            let manner = manner(ending.reason);
+            vec![RunEffect::OfNode(node, NodeEffect::FinishTurn { turn, manner })]
         }
         TurnStep::Completed(_) | TurnStep::Interrupted(_) | TurnStep::Failed(_) => {
             vec![RunEffect::Schedule]
@@ -339,12 +343,10 @@ fn hold(docs: &Docs, run: &Run, id: ApprovalId) -> Lookup<Option<RunEffect>> {
 fn decision(approval: &Approval, resolution: &Resolution) -> Option<RunEffect> {
     let forwarded = approval.tool.executor == Executor::Provider && !approval.detached;
     let decision = || ApprovalDecision {
-        node: approval.node_id,
         turn: approval.turn_id,
         approval: approval.approval_id,
         provider_approval_id: approval.provider_approval_id.clone(),
         resolution: resolution.clone(),
-        args: approval.granted_args().clone(),
     };
-    forwarded.then(|| RunEffect::Decide(Box::new(decision())))
+    forwarded.then(|| RunEffect::OfNode(approval.node_id, NodeEffect::Decide(Box::new(decision()))))
 }

@@ -81,7 +81,7 @@ macro_rules! facts {
 }
 
 facts! {
-    /// Fields of the run changed, or the run or a node came to be.
+    /// Fields of the run changed, or the run or a node was created.
     RunPatched(RunPatched) = "run.patch", Contract;
     /// The phase changed.
     PhaseChanged(PhaseChanged) = "run.phase", Contract;
@@ -89,11 +89,11 @@ facts! {
     ModeChanged(ModeChanged) = "run.mode", Contract;
     /// The run goes in circles.
     RunStalled(RunStalled) = "run.stalled", Contract;
-    /// The run is gone; nothing follows.
+    /// The run was deleted; nothing follows.
     RunDeleted(RunDeleted) = "run.deleted", Addition;
     /// A limit is nearly or fully used up.
     BudgetReached(BudgetReached) = "run.budget", Addition;
-    /// Fields of a node changed, or it came to be.
+    /// Fields of a node changed, or it was created.
     NodePatched(NodePatched) = "node.patch", Contract;
     /// A node's status or summary changed.
     NodeProgressed(NodeProgressed) = "node.progress", Contract;
@@ -101,29 +101,29 @@ facts! {
     NodeConfigured(NodeConfigured) = "node.config", Addition;
     /// A node's context was reset.
     NodeReset(NodeReset) = "node.reset", Addition;
-    /// A queued input was taken out, or put back.
+    /// A queued input was removed, or put back.
     InboxChanged(InboxChanged) = "node.inbox", Addition;
-    /// A node is gone.
+    /// A node was deleted.
     NodeDeleted(RunNodeDeleted) = "node.deleted", Addition;
-    /// A node's program wrote a line besides its protocol.
+    /// A node's program wrote a line outside its protocol.
     NodeLogged(NodeLogged) = "node.log", Addition;
     /// A node changed what it may not change.
     ViolationFound(ViolationFound) = "node.violation", Addition;
-    /// A turn came further.
+    /// A turn has progressed.
     TurnMoved(TurnMoved) = "turn.status", Addition;
-    /// An edge was made or changed.
+    /// An edge was created or changed.
     EdgeCreated(EdgeCreated) = "edge.created", Contract;
-    /// An edge is gone.
+    /// An edge was deleted.
     EdgeDeleted(EdgeDeleted) = "edge.deleted", Contract;
     /// A handoff is in its receiver's inbox.
     HandoffSent(HandoffSent) = "handoff.sent", Contract;
     /// A message is in a node's inbox.
     MessageQueued(MessageQueued) = "message.user", Contract;
-    /// Text came.
+    /// Text arrived.
     TextStreamed(TextDelta) = "message.assistant.delta", Contract;
     /// The whole text of a turn.
     TextFinished(TextFinished) = "message.assistant.final", Contract;
-    /// A thought came.
+    /// A thought arrived.
     ThoughtStreamed(TextDelta) = "message.assistant.thinking.delta", Addition;
     /// A whole thought.
     ThoughtFinished(ThoughtFinished) = "message.assistant.thinking.final", Addition;
@@ -131,17 +131,17 @@ facts! {
     ToolProposed(ToolCall) = "tool.proposed", Contract;
     /// A tool is being executed.
     ToolStarted(ToolCall) = "tool.started", Contract;
-    /// A tool call has its outcome.
+    /// A tool call has ended.
     ToolCompleted(ToolCompleted) = "tool.completed", Contract;
     /// A person has to answer.
     ApprovalRequested(ApprovalRequested) = "approval.requested", Contract;
-    /// A person has answered, or nobody needs to any more.
+    /// A person has answered, or no answer is needed any more.
     ApprovalResolved(ApprovalResolved) = "approval.resolved", Contract;
     /// Nothing waits for the answer any more, but it still counts.
     ApprovalDetached(ApprovalDetached) = "approval.detached", Addition;
     /// A file is complete.
     ArtifactCreated(ArtifactCreated) = "artifact.created", Contract;
-    /// A provider said what it used.
+    /// A provider reported its usage.
     UsageReported(UsageReported) = "telemetry.usage", Addition;
 }
 
@@ -160,7 +160,7 @@ pub struct ThoughtFinished {
     pub content: String,
 }
 
-/// A run that is gone.
+/// A deleted run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunDeleted {}
 
@@ -168,11 +168,11 @@ pub struct RunDeleted {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "NodeDeleted")]
 pub struct RunNodeDeleted {
-    /// Inputs that nobody will read.
+    /// Inputs that will not be read.
     pub dropped: u32,
 }
 
-/// An edge that is gone.
+/// A deleted edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EdgeDeleted {

@@ -7,30 +7,21 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use uuid::Uuid;
 
-use crate::Timestamp;
-
-/// Text that is not a UUID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadRunId;
-
-impl fmt::Display for BadRunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected a UUID such as 0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f")
-    }
-}
+use crate::{Timestamp, text::BadForm};
 
 /// Length of the hyphenated form, the only one that is read.
 const HYPHENATED_CHARS: usize = 36;
 
 /// Reads a hyphenated UUID of any version, in either case.
-fn read_uuid(text: &str) -> Result<u128, BadRunId> {
+fn read_uuid(text: &str) -> Result<u128, BadForm> {
     match Uuid::try_parse(text) {
         Ok(uuid) if text.len() == HYPHENATED_CHARS => Ok(uuid.as_u128()),
-        Ok(_) | Err(_) => Err(BadRunId),
+        Ok(_) | Err(_) => {
+            Err(BadForm { expected: "a UUID such as 0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f" })
+        }
     }
 }
 
@@ -48,9 +39,9 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = BadRunId;
+            type Err = BadForm;
 
-            fn from_str(text: &str) -> Result<Self, BadRunId> {
+            fn from_str(text: &str) -> Result<Self, BadForm> {
                 read_uuid(text).map(Self)
             }
         }
@@ -68,19 +59,7 @@ macro_rules! id {
             }
         }
 
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({"type": "string", "format": "uuid"})
-            }
-        }
+        $crate::inline_schema!($name, {"type": "string", "format": "uuid"});
     )*};
 }
 

@@ -27,7 +27,7 @@ words! {
         /// A note of the runtime.
         System = "system",
     }
-    /// What became of a queued input.
+    /// The state of a queued input.
     ItemState {
         /// It waits.
         Queued = "queued",
@@ -37,7 +37,7 @@ words! {
         Cancelled = "cancelled",
         /// Its node was deleted.
         Dropped = "dropped",
-        /// The turns that took it failed, and it is not delivered again by itself.
+        /// The turns that took it failed, and it is not delivered again automatically.
         Failed = "failed",
     }
     /// Who speaks in a message.
@@ -70,7 +70,7 @@ pub struct NodeMessage {
     pub node_id: Option<NodeId>,
     /// Who speaks.
     pub role: Role,
-    /// What is said.
+    /// The message.
     pub content: String,
     /// Whether it interrupted.
     pub interrupt: bool,
@@ -78,10 +78,10 @@ pub struct NodeMessage {
     pub created_at: Moment,
 }
 
-/// What the sender says of its work.
+/// The sender's report about its work.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffStatus {
-    /// Whether it went well.
+    /// Whether it succeeded.
     pub ok: bool,
     /// Why, or why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct Payload {
     pub status: Option<HandoffStatus>,
 }
 
-/// How a handoff came about.
+/// The cause of a handoff.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvelopeMeta {
@@ -146,7 +146,7 @@ pub struct HandoffEnvelope {
     /// The context pack that goes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_ref: Option<String>,
-    /// How it came about.
+    /// Its cause.
     pub meta: EnvelopeMeta,
 }
 
@@ -175,7 +175,7 @@ pub struct InboxItem {
     pub order: u64,
     /// Whether it interrupted.
     pub interrupt: bool,
-    /// What became of it.
+    /// Its state.
     pub state: ItemState,
     /// When it was queued.
     pub enqueued_at: Moment,

@@ -11,7 +11,7 @@ use crate::{
     Address, Aggregate, Documents, Draft, Index, Recorded, Subject, Unloaded, WorkRefusal,
 };
 
-/// A place on the screen.
+/// A position on the screen.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// To the right.

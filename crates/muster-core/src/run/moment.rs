@@ -3,24 +3,13 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::Timestamp;
+use crate::{Timestamp, text::BadForm};
 
 /// A moment that is written as text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Moment(pub Timestamp);
-
-/// Text that is not a moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BadMoment;
-
-impl fmt::Display for BadMoment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected a time such as 2026-01-01T00:00:00.000Z")
-    }
-}
 
 impl Moment {
     /// The moment in Unix milliseconds.
@@ -52,10 +41,10 @@ impl fmt::Display for Moment {
 }
 
 impl FromStr for Moment {
-    type Err = BadMoment;
+    type Err = BadForm;
 
-    fn from_str(text: &str) -> Result<Self, BadMoment> {
-        parse(text).ok_or(BadMoment)
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        parse(text).ok_or(BadForm { expected: "a time such as 2026-01-01T00:00:00.000Z" })
     }
 }
 
@@ -115,19 +104,7 @@ impl<'de> Deserialize<'de> for Moment {
     }
 }
 
-impl JsonSchema for Moment {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Moment".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "format": "date-time"})
-    }
-}
+crate::inline_schema!(Moment, {"type": "string", "format": "date-time"});
 
 #[cfg(test)]
 mod tests {

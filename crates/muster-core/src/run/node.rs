@@ -56,9 +56,9 @@ patched! {
         alias: Option<String>,
         /// Name of its role's template.
         role_template: String,
-        /// Takes the place of the role's text.
+        /// Replaces the role's text.
         custom_system_prompt: Option<String>,
-        /// Goes behind every prompt.
+        /// Appended to every prompt.
         prompt_override: Option<String>,
         /// Family of program.
         provider: Provider,
@@ -76,9 +76,9 @@ patched! {
         summary: String,
         /// When it last began or ended something.
         last_activity_at: Moment,
-        /// When it came to be.
+        /// When it was created.
         created_at: Moment,
-        /// What it is there for.
+        /// Its purpose.
         capabilities: Capabilities,
         /// What it must ask for.
         permissions: Permissions,
@@ -86,7 +86,7 @@ patched! {
         effective: Rights,
         /// Its provider's session.
         session: ProviderSession,
-        /// Whether its provider is there.
+        /// Whether its provider is connected.
         connection: ProviderConnection,
         /// Inputs that wait.
         inbox_count: u32,
@@ -114,7 +114,7 @@ patched! {
         failed: bool,
         /// Nodes that it waits for.
         waiting_for: Option<WaitingFor>,
-        /// How often its results came again.
+        /// How often its results repeated.
         #[serde(rename = "loop")]
         repetition: Repetition,
         /// Whether it may declare the run done.
@@ -214,9 +214,9 @@ pub struct NodeConfig {
     pub alias: Option<String>,
     /// Name of its role's template.
     pub role_template: String,
-    /// Takes the place of the role's text.
+    /// Replaces the role's text.
     pub custom_system_prompt: Option<String>,
-    /// Goes behind every prompt.
+    /// Appended to every prompt.
     pub prompt_override: Option<String>,
     /// Family of program.
     pub provider: Provider,
@@ -224,11 +224,11 @@ pub struct NodeConfig {
     pub provider_profile: String,
     /// Model for the provider.
     pub model: Option<String>,
-    /// What it is there for.
+    /// Its purpose.
     pub capabilities: Capabilities,
     /// What it must ask for.
     pub permissions: Permissions,
-    /// How its session is kept.
+    /// How its session is continued.
     pub session: SessionConfig,
     /// Limits.
     pub budget: Budget,
@@ -238,7 +238,7 @@ pub struct NodeConfig {
     pub held: bool,
 }
 
-/// How a provider's session is kept.
+/// How a provider's session is continued.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionConfig {

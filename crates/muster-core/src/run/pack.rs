@@ -137,12 +137,12 @@ pub struct RunContextPack {
     pub run_id: RunId,
     /// The sender.
     pub node_id: NodeId,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Moment,
     /// What the user wants.
     pub goal: Option<String>,
     pub definition_of_done: Vec<String>,
-    /// What may be written.
+    /// Write access of the nodes.
     pub global_mode: GlobalMode,
     pub node_mode: Mode,
     /// Where documentation is.

@@ -1,4 +1,4 @@
-//! Reports of a provider's adapter, and orders to it. Types only: nothing runs here.
+//! Reports of a provider's adapter, and the order to open a session. Types only: nothing runs here.
 //!
 //! Everything that is reported belongs to the turn that it is reported for. Adapters report tools
 //! in the order proposed, asked, started, completed and hold `started` back until the provider can
@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    approval::Verdict,
     event::{LogSource, TokenUsage, ToolError, ToolResult},
-    id::{ApprovalId, NodeId, RunId, TurnId},
+    id::{NodeId, RunId},
     node::{NodeTodo, PermissionsMode, Provider, Rights},
     shape::words,
-    turn::{PromptKind, TurnReason},
+    turn::TurnReason,
 };
 
 /// What an adapter reports about the turn in flight.
@@ -129,13 +128,13 @@ pub enum ProviderOutcome {
 }
 
 words! {
-    /// How a provider takes other arguments with an approval.
+    /// How a provider accepts changed arguments with an approval.
     ModifyAbility {
         /// Not at all.
         None = "none",
-        /// Its own protocol has a word for it.
+        /// Its own protocol supports it.
         Native = "native",
-        /// A hook of ours changes the call before it is made.
+        /// Our hook changes the call before it is made.
         Hook = "hook",
         /// The call is refused and asked for again as it was changed.
         Emulated = "emulated",
@@ -150,9 +149,9 @@ words! {
         /// By a session of its own.
         NewSession = "newSession",
     }
-    /// How far a provider keeps to the rights that it is given.
+    /// How far a provider enforces the rights that it is given.
     SandboxAbility {
-        /// The operating system sees to it.
+        /// The operating system enforces it.
         Full = "full",
         /// Its own flags do.
         Flags = "flags",
@@ -166,11 +165,11 @@ fn unchangeable() -> ModifyAbility {
     ModifyAbility::None
 }
 
-/// What a provider can do; what it cannot is never faked.
+/// What a provider can do; missing abilities are never faked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderCaps {
-    /// Text comes piece by piece.
+    /// Text arrives in chunks.
     pub streaming: bool,
     /// Sessions survive the process.
     pub resume: bool,
@@ -180,55 +179,23 @@ pub struct ProviderCaps {
     pub reset: ResetAbility,
     /// It can ask before it acts.
     pub approvals: bool,
-    /// It takes other arguments with an approval.
+    /// It accepts changed arguments with an approval.
     pub modify_args: bool,
     /// How it does that.
     #[serde(default = "unchangeable")]
     pub modify: ModifyAbility,
-    /// It takes an MCP server.
+    /// It accepts an MCP server.
     pub mcp: bool,
-    /// It tells its thoughts.
+    /// It reports its thoughts.
     pub thinking: bool,
-    /// It tells what it used.
+    /// It reports its usage.
     pub usage: bool,
-    /// It tells what it cost.
+    /// It reports its cost.
     pub cost: bool,
-    /// It gives signs of life.
+    /// It sends signs of life.
     pub heartbeat: bool,
-    /// How far it keeps to its rights.
+    /// How far it enforces its rights.
     pub sandbox: SandboxAbility,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub enum ProviderOrder {
-    /// Open a session.
-    Open(OpenOrder),
-    /// Answer a prompt.
-    Turn {
-        /// The turn that everything reported from here on belongs to.
-        turn: TurnId,
-        kind: PromptKind,
-        /// The prompt.
-        text: String,
-    },
-    /// A person has decided a question.
-    Decide {
-        /// The question, by the provider's id.
-        id: String,
-        approval: ApprovalId,
-        /// The answer.
-        verdict: Verdict,
-        /// The other arguments.
-        modified_args: Option<Map<String, Value>>,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// End the turn.
-    Interrupt { turn: TurnId },
-    /// Forget everything.
-    Reset,
-    /// End the session and every process of it.
-    Close,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

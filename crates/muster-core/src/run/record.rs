@@ -74,7 +74,7 @@ pub struct Verification {
     pub artifact_id: ArtifactId,
     /// What failed, as a hash; `None` when nothing did.
     pub failure_hash: Option<String>,
-    /// How often this came in a row.
+    /// How often this happened in a row.
     pub count: u32,
 }
 
@@ -85,11 +85,11 @@ words! {
         Output = "output",
         /// The same change.
         Diff = "diff",
-        /// Two results in turn.
+        /// Two results that alternate.
         Oscillation = "oscillation",
         /// The same failing checks.
         Verification = "verification",
-        /// An agent said so.
+        /// An agent reported it.
         Reported = "reported",
         /// Two nodes hand tasks back and forth.
         Handoffs = "handoffs",
@@ -101,7 +101,7 @@ words! {
 /// How often each sign of a stall was seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct StallCounts {
-    /// Equal texts in a row.
+    /// Equal outputs in a row.
     pub output: u32,
     /// Equal changes in a row.
     pub diff: u32,
@@ -177,7 +177,7 @@ pub struct Completion {
     pub docs_sync: bool,
     /// Whether DOCS_SYNC has changed code and sent the run back to VERIFY.
     pub sent_back: bool,
-    /// Whether a person said something since VERIFY began.
+    /// Whether a person sent a message since VERIFY began.
     pub new_input: bool,
 }
 
@@ -189,7 +189,7 @@ pub struct RefusedCompletion {
     pub node_id: NodeId,
     /// The turn in which it did.
     pub turn_id: TurnId,
-    /// The rule that said no.
+    /// The rule that refused it.
     pub code: String,
     /// Why, in words.
     pub message: String,
@@ -202,7 +202,7 @@ patched! {
     Run, RunPatch {
         /// Its id.
         id: RunId,
-        /// Version of the contract that it is kept under.
+        /// Version of the contract that it is stored under.
         contract_version: String,
         /// Its name.
         name: String,
@@ -218,9 +218,9 @@ patched! {
         phase: Phase,
         /// Who keeps the orchestrator going.
         mode: Mode,
-        /// What may be written.
+        /// Write access of the nodes.
         global_mode: GlobalMode,
-        /// When it came to be.
+        /// When it was created.
         created_at: Moment,
         /// When it last changed; served as the time of the newest event.
         updated_at: Moment,

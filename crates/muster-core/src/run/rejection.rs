@@ -70,7 +70,7 @@ pub enum RunRejection {
     ItemConsumed {
         /// The input.
         id: ItemId,
-        /// What became of it.
+        /// Its state.
         state: ItemState,
     },
     /// The run has a contract version that this program does not know (`CONTRACT_VERSION`).

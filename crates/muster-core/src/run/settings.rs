@@ -8,7 +8,7 @@ use super::{id::CheckId, shape::words};
 words! {
     /// What may start a turn of an orchestrator in INTERACTIVE (RUNS-AUTO-4).
     InteractiveWake {
-        /// Only what a person or the verification says.
+        /// Only messages of a person or the verification.
         User = "user",
         /// Any input.
         Any = "any",
@@ -54,7 +54,7 @@ const BRAKE_TURNS: u32 = 12;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSettings {
-    /// Equal turns that make a stall.
+    /// Equal turns that count as a stall.
     pub stall_threshold: u32,
     /// Turns without a changed file or a passed check, or of two nodes that hand tasks back and
     /// forth, that make a stall; zero turns the brake off. A run that was made before there was a
@@ -81,7 +81,7 @@ pub struct RunSettings {
     pub turn_max_seconds: Option<u32>,
     /// Automatic retries of a failed turn.
     pub retry_max: u32,
-    /// How long a tool call waits for its approval before it answers "pending".
+    /// How long a tool call waits for its approval before it returns "pending".
     pub approval_hold_seconds: u32,
     /// Size of a context pack.
     pub context_max_chars: u32,
@@ -181,7 +181,7 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens written.
     pub completion_tokens: u64,
-    /// Both, or what the provider says.
+    /// Both, or the provider's report.
     pub total_tokens: u64,
     /// Cost, `None` until one is reported.
     pub cost_usd: Option<f64>,

@@ -116,7 +116,7 @@ pub struct Consumed {
     pub redelivered: bool,
 }
 
-/// Hashes of what a prompt said, part by part, so that the next one can leave out what is known.
+/// Hashes of the parts of a prompt, so that the next one can leave out what is known.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptParts {
@@ -226,9 +226,9 @@ pub struct NodeTurn {
     pub prompt_hash: String,
     /// Hash of what was sent.
     pub sent_hash: String,
-    /// What the prompt said, part by part.
+    /// The prompt, part by part.
     pub prompt_parts: PromptParts,
-    /// Whether the provider has got the prompt.
+    /// Whether the provider has the prompt.
     pub sent: bool,
     /// Inputs that it has taken.
     pub consumed: Vec<Consumed>,

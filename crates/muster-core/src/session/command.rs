@@ -6,9 +6,8 @@ use super::{
     body::{self, TaskEventBody},
     entity::SessionDriver,
     event::EventBody,
-    receipt::CallKey,
 };
-use crate::{ctree::NodeId, todo::Titles};
+use crate::{answers::CallKey, ctree::NodeId, todo::Titles};
 
 /// A command. Every accepted one emits at least one event.
 #[derive(Clone, PartialEq, Debug)]

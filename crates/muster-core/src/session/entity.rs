@@ -29,7 +29,7 @@ pub enum Standing {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Session {
     pub status: SessionStatus,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When its last event was accepted.
     pub last_activity_at: Timestamp,

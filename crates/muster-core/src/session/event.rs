@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::receipt::{CallKey, TodoReceipt, TodoSource};
+use super::receipt::{TodoReceipt, TodoSource};
+use crate::answers::CallKey;
 
 pub type EventBody = Map<String, Value>;
 

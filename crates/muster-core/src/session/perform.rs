@@ -5,9 +5,9 @@ use super::{
     command::Unclaim,
     entity::Standing,
     lookup,
-    receipt::{CallKey, Receipt, SessionAnswer},
+    receipt::{Receipt, SessionAnswer},
 };
-use crate::{Documents, Draft, WorkRefusal};
+use crate::{Documents, Draft, WorkRefusal, answers::CallKey};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionCommandResult {
@@ -45,17 +45,18 @@ pub(super) fn kept(
 ) -> Result<Option<Receipt>, WorkRefusal<SessionAggregate>> {
     if let Some(key) = command.key() {
         lookup_unless_new(docs, command)?;
-        if let Some(Standing::Ended { creation: Some(kept), .. }) = lookup::standing(docs)? {
-            return answered(kept, key, key_taken).map(Some);
-        }
-        if let Some(receipt) = kept_under(docs, &SessionKey::answer(&key.key), key, key_taken)? {
-            return Ok(Some(receipt));
+        let stored = match lookup::standing(docs)? {
+            Some(Standing::Ended { creation: Some(kept), .. }) => Some(kept),
+            Some(_) | None => stored(docs, &SessionKey::answer(&key.key))?,
+        };
+        if let Some(kept) = stored {
+            return answered(kept, key, SessionRejection::KeyTaken { key: key.key.clone() });
         }
     }
     let Some(given) = command.given() else { return Ok(None) };
     lookup_unless_new(docs, command)?;
-    let taken = |given: &CallKey| SessionRejection::EventIdTaken { id: given.key.clone() };
-    kept_under(docs, &SessionKey::given(&given.key), given, taken)
+    let Some(kept) = stored(docs, &SessionKey::given(&given.key))? else { return Ok(None) };
+    answered(kept, given, SessionRejection::EventIdTaken { id: given.key.clone() })
 }
 
 /// The end of a session comes before everything else; a session that does not exist yet has no kept
@@ -78,32 +79,26 @@ fn lookup_unless_new(
     }
 }
 
-fn key_taken(key: &CallKey) -> SessionRejection {
-    SessionRejection::KeyTaken { key: key.key.clone() }
-}
-
-fn kept_under(
-    docs: &Documents<SessionAggregate>,
+fn stored<'d>(
+    docs: &'d Documents<SessionAggregate>,
     place: &SessionKey,
-    key: &CallKey,
-    taken: impl Fn(&CallKey) -> SessionRejection,
-) -> Result<Option<Receipt>, WorkRefusal<SessionAggregate>> {
+) -> Result<Option<&'d SessionAnswer>, WorkRefusal<SessionAggregate>> {
     match docs.get(place)? {
-        Some(SessionDocument::Answer(kept)) => answered(kept, key, taken).map(Some),
-        Some(_) => Err(WorkRefusal::rejected(taken(key))),
+        Some(SessionDocument::Answer(kept)) => Ok(Some(kept)),
+        Some(other) => unreachable!("a response is stored under its key, not {other:?}"),
         None => Ok(None),
     }
 }
 
-/// The kept response, if the request is the same.
+/// The stored response, if the request is the same.
 fn answered(
     kept: &SessionAnswer,
     key: &CallKey,
-    taken: impl Fn(&CallKey) -> SessionRejection,
-) -> Result<Receipt, WorkRefusal<SessionAggregate>> {
+    taken: SessionRejection,
+) -> Result<Option<Receipt>, WorkRefusal<SessionAggregate>> {
     if kept.digest == key.digest {
-        Ok(kept.receipt.clone())
+        Ok(Some(kept.receipt.clone()))
     } else {
-        Err(WorkRefusal::rejected(taken(key)))
+        Err(WorkRefusal::rejected(taken))
     }
 }

@@ -9,15 +9,6 @@ use crate::{
     todo::{ListChange, Published, TodoScope},
 };
 
-/// A name that makes a call idempotent: a key, or the id of an outside event.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct CallKey {
-    /// The name.
-    pub key: String,
-    /// Digest of the request.
-    pub digest: String,
-}
-
 /// Where a change of a todo list came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

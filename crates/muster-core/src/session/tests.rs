@@ -17,11 +17,10 @@ use super::{
     encode,
     entity::{Session, SessionDriver},
     lookup, perform,
-    receipt::CallKey,
 };
 use crate::{
     Aggregate as _, Documents, Draft, Env, LogPosition, Recorded, Replay, Timestamp, WorkRefusal,
-    todo::Titles,
+    answers::CallKey, todo::Titles,
 };
 
 /// A session in memory that keeps its log.

@@ -16,7 +16,7 @@ mod step;
 pub use status::{lapsed_gates, open_gates};
 
 use super::{
-    TaskAggregate, TaskCommand, TaskEvent, TaskKey, TaskRejection,
+    TaskCommand, TaskEvent, TaskKey, TaskRejection,
     command::{CreatePlan, CreateTask},
     entity::Task,
     event::{EntityRef, PlanCreated, StepRef, TaskCreated, TaskRef},
@@ -24,12 +24,14 @@ use super::{
     lookup,
     step::Step,
 };
-use crate::{Documents, Unloaded, WorkRefusal};
+use crate::{
+    WorkRefusal,
+    tasks::{TaskDocs, TaskLookup, TaskResult},
+};
 
-type Docs = Documents<TaskAggregate>;
-type Decision = Result<Vec<TaskEvent>, WorkRefusal<TaskAggregate>>;
+type Decision = TaskResult<Vec<TaskEvent>>;
 
-pub(super) fn decide(docs: &Docs, command: &TaskCommand) -> Decision {
+pub(super) fn decide(docs: &TaskDocs, command: &TaskCommand) -> Decision {
     match command {
         TaskCommand::CreatePlan(create) => create_plan(docs, create),
         TaskCommand::CreateTask(create) => create_task(docs, create),
@@ -73,35 +75,35 @@ pub(super) fn decide(docs: &Docs, command: &TaskCommand) -> Decision {
     }
 }
 
-fn reject<T>(rejection: TaskRejection) -> Result<T, WorkRefusal<TaskAggregate>> {
+fn reject<T>(rejection: TaskRejection) -> TaskResult<T> {
     Err(WorkRefusal::rejected(rejection))
 }
 
 /// The entity's revision after this call: one more than at its start, zero when the call creates it
 /// (TASKS-REV-1, TASKS-REV-2).
-fn next_revision(docs: &Docs, key: &TaskKey) -> Result<u64, Unloaded<TaskAggregate>> {
+fn next_revision(docs: &TaskDocs, key: &TaskKey) -> TaskLookup<u64> {
     Ok(match docs.original(key)? {
         Some(document) => document.meta().map_or(0, |meta| meta.revision + 1),
         None => 0,
     })
 }
 
-fn task_ref(docs: &Docs, task: &Task) -> Result<TaskRef, Unloaded<TaskAggregate>> {
+fn task_ref(docs: &TaskDocs, task: &Task) -> TaskLookup<TaskRef> {
     let revision = next_revision(docs, &TaskKey::Task(task.id))?;
     Ok(TaskRef { task: task.id, parent: task.parent, revision })
 }
 
-fn step_ref(docs: &Docs, task: &Task, step: &Step) -> Result<StepRef, Unloaded<TaskAggregate>> {
+fn step_ref(docs: &TaskDocs, task: &Task, step: &Step) -> TaskLookup<StepRef> {
     Ok(StepRef { task: task_ref(docs, task)?, step_id: step.id, path: step.path.clone() })
 }
 
 /// The plan or task, its plan and its next revision.
-fn entity_ref(docs: &Docs, id: EntityId) -> Result<EntityRef, WorkRefusal<TaskAggregate>> {
+fn entity_ref(docs: &TaskDocs, id: EntityId) -> TaskResult<EntityRef> {
     let plan = lookup::plan_of(docs, id)?;
     Ok(EntityRef { id, plan, revision: next_revision(docs, &id.into())? })
 }
 
-fn create_plan(docs: &Docs, create: &CreatePlan) -> Decision {
+fn create_plan(docs: &TaskDocs, create: &CreatePlan) -> Decision {
     let id = PlanId(lookup::workspace(docs)?.last_plan + 1);
     Ok(vec![TaskEvent::PlanCreated(PlanCreated {
         id,
@@ -112,7 +114,7 @@ fn create_plan(docs: &Docs, create: &CreatePlan) -> Decision {
     })])
 }
 
-fn create_task(docs: &Docs, create: &CreateTask) -> Decision {
+fn create_task(docs: &TaskDocs, create: &CreateTask) -> Decision {
     let plan = lookup::plan(docs, create.parent)?;
     let id = TaskId(lookup::workspace(docs)?.last_task + 1);
     Ok(vec![TaskEvent::TaskCreated(TaskCreated {
@@ -124,7 +126,7 @@ fn create_task(docs: &Docs, create: &CreateTask) -> Decision {
     })])
 }
 
-fn move_focus(docs: &Docs, to: Option<EntityId>) -> Decision {
+fn move_focus(docs: &TaskDocs, to: Option<EntityId>) -> Decision {
     if let Some(id) = to {
         lookup::revision(docs, id)?;
     }

@@ -23,7 +23,7 @@ pub enum TaskStatus {
     /// Not begun.
     #[default]
     Todo,
-    /// Under way.
+    /// In progress.
     Active,
     /// Finished.
     Done,
@@ -283,7 +283,7 @@ pub struct TaskTally {
 pub struct StatusCounts {
     /// Not begun.
     pub todo: u64,
-    /// Under way.
+    /// In progress.
     pub active: u64,
     /// Finished.
     pub done: u64,

@@ -8,16 +8,18 @@ mod memory;
 mod step;
 
 use super::{
-    TaskAggregate, TaskDocument, TaskEvent, TaskKey,
+    TaskDocument, TaskEvent, TaskKey,
     entity::{Meta, Plan, Task, TaskStatus, Workspace},
     event::Derived,
     id::{EntityId, PlanId, TaskId},
     lookup,
 };
-use crate::{Documents, Recorded, Timestamp, Unloaded};
+use crate::{
+    Recorded, Timestamp,
+    tasks::{TaskDocs, TaskLookup},
+};
 
-type Docs = Documents<TaskAggregate>;
-type Applied = Result<(), Unloaded<TaskAggregate>>;
+type Applied = TaskLookup<()>;
 
 /// Time and position of an event.
 #[derive(Clone, Copy)]
@@ -27,7 +29,7 @@ struct Moment {
 }
 
 /// Applies one event.
-pub(super) fn evolve(docs: &mut Docs, recorded: &Recorded<TaskEvent>) -> Applied {
+pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> Applied {
     let moment = Moment { at: recorded.at, seq: recorded.global };
     match &recorded.event {
         TaskEvent::PlanCreated(created) => entity::plan_created(docs, created, moment),
@@ -77,7 +79,7 @@ fn apply_derived(task: &mut Task, derived: &Derived, moment: Moment) {
 }
 
 /// Applies the consequences of an event to the plan.
-fn apply_plan_move(docs: &mut Docs, derived: &Derived, moment: Moment) -> Applied {
+fn apply_plan_move(docs: &mut TaskDocs, derived: &Derived, moment: Moment) -> Applied {
     let Some(moved) = derived.plan else { return Ok(()) };
     change_plan(docs, moved.id, |plan| {
         plan.meta.status = moved.to;
@@ -86,7 +88,7 @@ fn apply_plan_move(docs: &mut Docs, derived: &Derived, moment: Moment) -> Applie
     })
 }
 
-fn change_workspace(docs: &mut Docs, change: impl FnOnce(&mut Workspace)) -> Applied {
+fn change_workspace(docs: &mut TaskDocs, change: impl FnOnce(&mut Workspace)) -> Applied {
     let mut workspace = lookup::workspace(docs)?;
     change(&mut workspace);
     docs.put(TaskKey::Workspace, TaskDocument::Workspace(workspace));
@@ -94,7 +96,7 @@ fn change_workspace(docs: &mut Docs, change: impl FnOnce(&mut Workspace)) -> App
 }
 
 /// Changes a task and passes the difference on to its plan's sums, the counts and its dependents.
-fn change_task(docs: &mut Docs, id: TaskId, change: impl FnOnce(&mut Task)) -> Applied {
+fn change_task(docs: &mut TaskDocs, id: TaskId, change: impl FnOnce(&mut Task)) -> Applied {
     let Some(TaskDocument::Task(task)) = docs.edit(&TaskKey::Task(id))? else { return Ok(()) };
     let before = task.tally();
     let parent = task.parent;
@@ -118,7 +120,7 @@ fn change_task(docs: &mut Docs, id: TaskId, change: impl FnOnce(&mut Task)) -> A
 }
 
 /// Changes a plan and passes a new status on to the counts and its dependents.
-fn change_plan(docs: &mut Docs, id: PlanId, change: impl FnOnce(&mut Plan)) -> Applied {
+fn change_plan(docs: &mut TaskDocs, id: PlanId, change: impl FnOnce(&mut Plan)) -> Applied {
     let Some(TaskDocument::Plan(plan)) = docs.edit(&TaskKey::Plan(id))? else { return Ok(()) };
     let before = plan.meta.status;
     change(plan);
@@ -133,7 +135,7 @@ fn change_plan(docs: &mut Docs, id: PlanId, change: impl FnOnce(&mut Plan)) -> A
     update_dependents(docs, id.into(), before, after)
 }
 
-fn change_meta(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut Meta)) -> Applied {
+fn change_meta(docs: &mut TaskDocs, id: EntityId, change: impl FnOnce(&mut Meta)) -> Applied {
     match id {
         EntityId::Plan(id) => change_plan(docs, id, |plan| change(&mut plan.meta)),
         EntityId::Task(id) => change_task(docs, id, |task| change(&mut task.meta)),
@@ -142,7 +144,7 @@ fn change_meta(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut Meta)) ->
 
 /// Dependents of `id` start or stop waiting when it leaves or reaches DONE.
 fn update_dependents(
-    docs: &mut Docs,
+    docs: &mut TaskDocs,
     id: EntityId,
     before: TaskStatus,
     after: TaskStatus,

@@ -6,7 +6,7 @@ use serde::{Deserialize as _, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    entity::{Plan, Task},
+    entity::{Meta, Plan, Task},
     history::FieldValues,
     step::{Checkpoint, Step, StepBlock, StepNode, Waiver},
     view::step_object::WaiverObject,
@@ -15,22 +15,24 @@ use crate::json::field;
 
 /// Patchable fields of a plan.
 pub fn of_plan(plan: &Plan) -> FieldValues {
-    let meta = &plan.meta;
-    BTreeMap::from([
-        field("title", &meta.title),
-        field("description", &meta.description),
-        field("context", &meta.context),
-        field("priority", &meta.priority),
-        field("tags", &meta.tags),
-        field("depends_on", &meta.depends_on),
-        field("contract", &plan.contract),
-        field("contract_data", &plan.contract_data),
-    ])
+    let mut fields = of_meta(&plan.meta);
+    fields.extend([field("contract", &plan.contract), field("contract_data", &plan.contract_data)]);
+    fields
 }
 
 /// Patchable fields of a task.
 pub fn of_task(task: &Task) -> FieldValues {
-    let meta = &task.meta;
+    let mut fields = of_meta(&task.meta);
+    fields.extend([
+        field("domain", &task.domain),
+        field("phase", &task.phase),
+        field("component", &task.component),
+        field("assignee", &task.assignee),
+    ]);
+    fields
+}
+
+fn of_meta(meta: &Meta) -> FieldValues {
     BTreeMap::from([
         field("title", &meta.title),
         field("description", &meta.description),
@@ -38,10 +40,6 @@ pub fn of_task(task: &Task) -> FieldValues {
         field("priority", &meta.priority),
         field("tags", &meta.tags),
         field("depends_on", &meta.depends_on),
-        field("domain", &task.domain),
-        field("phase", &task.phase),
-        field("component", &task.component),
-        field("assignee", &task.assignee),
     ])
 }
 

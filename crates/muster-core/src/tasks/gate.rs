@@ -20,10 +20,7 @@ impl GateReport {
             step_id: step.id,
             path: step.path.clone(),
             missing_checkpoints: required.iter().copied().filter(missing).collect(),
-            missing_proofs: Checkpoint::PROVABLE
-                .into_iter()
-                .filter(|checkpoint| step.misses_proof(*checkpoint))
-                .collect(),
+            missing_proofs: step.unproven(),
             open_children: task.steps.open_children(&step.path).map(|s| s.path.clone()).collect(),
             open_nodes: step.open_nodes().map(|node| step.node_path(node)).collect(),
             blocked: step.block.is_some(),

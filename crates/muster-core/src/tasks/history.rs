@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    TaskAggregate, TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup,
-    path::StepPath,
+    TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup, path::StepPath,
 };
-use crate::{Documents, Recorded, Timestamp, WorkRefusal};
+use crate::{
+    Recorded, Timestamp,
+    tasks::{TaskDocs, TaskResult},
+};
 
 /// Values of fields by name.
 pub type FieldValues = BTreeMap<String, Value>;
@@ -113,10 +115,7 @@ pub struct Addressed {
 }
 
 impl Addressed {
-    pub fn fields(
-        &self,
-        docs: &Documents<TaskAggregate>,
-    ) -> Result<FieldValues, WorkRefusal<TaskAggregate>> {
+    pub fn fields(&self, docs: &TaskDocs) -> TaskResult<FieldValues> {
         match (self.entity, &self.path) {
             (EntityId::Plan(id), _) => Ok(fields::of_plan(lookup::plan(docs, id)?)),
             (EntityId::Task(id), None) => Ok(fields::of_task(lookup::task(docs, id)?)),
@@ -135,11 +134,11 @@ impl Addressed {
     /// The undoable operation that led from `before` to the current state.
     pub fn operation(
         &self,
-        docs: &Documents<TaskAggregate>,
+        docs: &TaskDocs,
         intent: &str,
         before: &FieldValues,
         events: &[Recorded<TaskEvent>],
-    ) -> Result<HistoryOperation, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<HistoryOperation> {
         let (before, after) = fields::difference(before, &self.fields(docs)?);
         let forced = |recorded: &Recorded<TaskEvent>| {
             let waiver = |done: &StepDone| done.waiver.is_some();

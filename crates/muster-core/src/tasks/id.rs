@@ -2,25 +2,13 @@
 
 use std::{fmt, marker::PhantomData, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, Visitor},
 };
 
-use crate::text;
-
-/// Text that is not an id of the expected form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadTaskId {
-    expected: &'static str,
-}
-
-impl fmt::Display for BadTaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected {}", self.expected)
-    }
-}
+use crate::text::{BadForm, FormFault};
 
 /// Defines an id newtype: a number that is written as `PREFIX-` and digits.
 macro_rules! id {
@@ -39,16 +27,16 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = BadTaskId;
+            type Err = BadForm;
 
-            fn from_str(text: &str) -> Result<Self, BadTaskId> {
+            fn from_str(text: &str) -> Result<Self, BadForm> {
                 let digits = text.strip_prefix($prefix);
                 let number = digits.and_then(|digits| $read(digits, $width));
-                number.map(Self).ok_or(BadTaskId { expected: $expected })
+                number.map(Self).ok_or(BadForm { expected: $expected })
             }
         }
 
-        text_form!($name, $expected);
+        text_form!($name);
     };
 }
 
@@ -70,7 +58,7 @@ fn number(digits: &str, width: usize, radix: u32) -> Option<u64> {
 /// Deserializes from a string without copying it.
 pub(super) struct TextForm<T>(pub(super) PhantomData<T>);
 
-impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextForm<T> {
+impl<T: FromStr<Err = BadForm>> Visitor<'_> for TextForm<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,16 +66,13 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextForm<T> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        text.parse().map_err(|error| {
-            let got = text::echo(text);
-            E::custom(format!("{error}, got {got:?}"))
-        })
+        text.parse().map_err(|bad| E::custom(FormFault::repeating(text, bad)))
     }
 }
 
 /// Reads and writes a type as its text form everywhere: JSON values, map keys, schemas.
 macro_rules! text_form {
-    ($name:ident, $expected:literal) => {
+    ($name:ident) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -101,19 +86,7 @@ macro_rules! text_form {
             }
         }
 
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({"type": "string"})
-            }
-        }
+        $crate::inline_schema!($name, {"type": "string", "x-form": stringify!($name)});
     };
 }
 
@@ -173,16 +146,16 @@ impl fmt::Display for EntityId {
 }
 
 impl FromStr for EntityId {
-    type Err = BadTaskId;
+    type Err = BadForm;
 
-    fn from_str(text: &str) -> Result<Self, BadTaskId> {
+    fn from_str(text: &str) -> Result<Self, BadForm> {
         let plan = text.parse().map(Self::Plan);
         plan.or_else(|_| text.parse().map(Self::Task))
-            .map_err(|_| BadTaskId { expected: "an id such as TASK-001 or PLAN-001" })
+            .map_err(|_| BadForm { expected: "an id such as TASK-001 or PLAN-001" })
     }
 }
 
-text_form!(EntityId, "an id such as TASK-001 or PLAN-001");
+text_form!(EntityId);
 
 impl From<PlanId> for EntityId {
     fn from(id: PlanId) -> Self {
@@ -245,21 +218,21 @@ impl fmt::Display for WorkspaceId {
 }
 
 impl FromStr for WorkspaceId {
-    type Err = BadTaskId;
+    type Err = BadForm;
 
-    fn from_str(text: &str) -> Result<Self, BadTaskId> {
+    fn from_str(text: &str) -> Result<Self, BadForm> {
         let first = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
         let rest = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte);
         if first && text.len() <= WORKSPACE_CHARS_MAX && text.bytes().all(rest) {
             return Ok(Self(text.to_owned()));
         }
-        Err(BadTaskId {
+        Err(BadForm {
             expected: "a workspace id: 1 to 128 of [A-Za-z0-9._/-], first a letter or digit",
         })
     }
 }
 
-text_form!(WorkspaceId, "a workspace id");
+text_form!(WorkspaceId);
 
 #[cfg(test)]
 mod tests {

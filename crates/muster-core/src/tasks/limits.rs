@@ -17,8 +17,5 @@ pub const TAG_CHARS_MAX: usize = 100;
 pub const TAGS_MAX: usize = 50;
 /// Dependencies of one plan or task.
 pub const DEPENDENCIES_MAX: usize = 200;
-pub const STEPS_PER_CALL_MAX: usize = 200;
 /// Characters of an idempotency key.
 pub const KEY_CHARS_MAX: usize = 200;
-/// Largest `limit` argument.
-pub const LIMIT_MAX: u32 = 1_000;

@@ -13,11 +13,10 @@ use super::{
     rejection::Candidates,
     step::{Step, StepNode},
 };
-use crate::{Documents, ListOrder, ListQuery, Unloaded, WorkRefusal};
-
-type Docs = Documents<TaskAggregate>;
-type Lookup<T> = Result<T, Unloaded<TaskAggregate>>;
-type Found<T> = Result<T, WorkRefusal<TaskAggregate>>;
+use crate::{
+    ListOrder, ListQuery, WorkRefusal,
+    tasks::{TaskDocs, TaskLookup, TaskResult},
+};
 
 /// How many tasks are suggested to a call without a target.
 const CANDIDATES_MAX: u32 = 2;
@@ -77,7 +76,7 @@ pub enum Accepts {
 }
 
 /// The workspace document; an unknown workspace reads like an empty one (TASKS-WS-1).
-pub fn workspace(docs: &Docs) -> Lookup<Workspace> {
+pub fn workspace(docs: &TaskDocs) -> TaskLookup<Workspace> {
     let document = docs.get(&TaskKey::Workspace)?;
     let Some(TaskDocument::Workspace(workspace)) = document else {
         return Ok(Workspace::default());
@@ -85,16 +84,16 @@ pub fn workspace(docs: &Docs) -> Lookup<Workspace> {
     Ok(workspace.clone())
 }
 
-pub fn find_plan(docs: &Docs, id: PlanId) -> Lookup<Option<&Plan>> {
+pub fn find_plan(docs: &TaskDocs, id: PlanId) -> TaskLookup<Option<&Plan>> {
     Ok(docs.get(&TaskKey::Plan(id))?.and_then(TaskDocument::as_plan))
 }
 
-pub fn find_task(docs: &Docs, id: TaskId) -> Lookup<Option<&Task>> {
+pub fn find_task(docs: &TaskDocs, id: TaskId) -> TaskLookup<Option<&Task>> {
     Ok(docs.get(&TaskKey::Task(id))?.and_then(TaskDocument::as_task))
 }
 
 /// The plan, or the rejection that names it.
-pub fn plan(docs: &Docs, id: PlanId) -> Found<&Plan> {
+pub fn plan(docs: &TaskDocs, id: PlanId) -> TaskResult<&Plan> {
     match find_plan(docs, id)? {
         Some(plan) => Ok(plan),
         None => Err(unknown(docs, id.into())?),
@@ -102,21 +101,21 @@ pub fn plan(docs: &Docs, id: PlanId) -> Found<&Plan> {
 }
 
 /// The task, or the rejection that names it.
-pub fn task(docs: &Docs, id: TaskId) -> Found<&Task> {
+pub fn task(docs: &TaskDocs, id: TaskId) -> TaskResult<&Task> {
     match find_task(docs, id)? {
         Some(task) => Ok(task),
         None => Err(unknown(docs, id.into())?),
     }
 }
 
-fn unknown(docs: &Docs, id: EntityId) -> Lookup<WorkRefusal<TaskAggregate>> {
+fn unknown(docs: &TaskDocs, id: EntityId) -> TaskLookup<WorkRefusal<TaskAggregate>> {
     let workspace = workspace(docs)?;
     let workspace_known = workspace.plans.total() + workspace.tasks.total() > 0;
     Ok(WorkRefusal::rejected(TaskRejection::UnknownEntity { id, workspace_known }))
 }
 
 /// Status of a plan or task, if it exists.
-pub fn status(docs: &Docs, id: EntityId) -> Lookup<Option<TaskStatus>> {
+pub fn status(docs: &TaskDocs, id: EntityId) -> TaskLookup<Option<TaskStatus>> {
     Ok(match id {
         EntityId::Plan(id) => find_plan(docs, id)?.map(|plan| plan.meta.status),
         EntityId::Task(id) => find_task(docs, id)?.map(|task| task.meta.status),
@@ -124,7 +123,7 @@ pub fn status(docs: &Docs, id: EntityId) -> Lookup<Option<TaskStatus>> {
 }
 
 /// The plan whose timeline shows a plan or task: its plan, or itself.
-pub fn plan_of(docs: &Docs, id: EntityId) -> Found<PlanId> {
+pub fn plan_of(docs: &TaskDocs, id: EntityId) -> TaskResult<PlanId> {
     match id {
         EntityId::Plan(id) => plan(docs, id).map(|plan| plan.id),
         EntityId::Task(id) => task(docs, id).map(|task| task.parent),
@@ -132,7 +131,7 @@ pub fn plan_of(docs: &Docs, id: EntityId) -> Found<PlanId> {
 }
 
 /// Revision of a plan or task, or the rejection that names it.
-pub fn revision(docs: &Docs, id: EntityId) -> Found<u64> {
+pub fn revision(docs: &TaskDocs, id: EntityId) -> TaskResult<u64> {
     Ok(match id {
         EntityId::Plan(id) => plan(docs, id)?.meta.revision,
         EntityId::Task(id) => task(docs, id)?.meta.revision,
@@ -141,7 +140,11 @@ pub fn revision(docs: &Docs, id: EntityId) -> Found<u64> {
 
 /// Finds the target of a call: the explicit one, else the caller's binding, else focus
 /// (TASKS-TGT-3, -5, -6).
-pub fn target(docs: &Docs, wanted: impl Into<LookupRequest>, accepts: Accepts) -> Found<Target> {
+pub fn target(
+    docs: &TaskDocs,
+    wanted: impl Into<LookupRequest>,
+    accepts: Accepts,
+) -> TaskResult<Target> {
     let target = match wanted.into().target(accepts) {
         Some(target) => target,
         None => match workspace(docs)?.focus {
@@ -172,7 +175,7 @@ pub fn target(docs: &Docs, wanted: impl Into<LookupRequest>, accepts: Accepts) -
 }
 
 /// Checks `expected_revision` against the entity (TASKS-REV-4).
-pub fn expect_revision(docs: &Docs, id: EntityId, expected: Option<u64>) -> Found<()> {
+pub fn expect_revision(docs: &TaskDocs, id: EntityId, expected: Option<u64>) -> TaskResult<()> {
     let actual = revision(docs, id)?;
     match expected {
         Some(expected) if expected != actual => {
@@ -183,7 +186,7 @@ pub fn expect_revision(docs: &Docs, id: EntityId, expected: Option<u64>) -> Foun
 }
 
 /// The plan of a new task: the named one, else focus (TASKS-PAR-1).
-pub fn parent_plan(docs: &Docs, explicit: Option<PlanId>) -> Found<PlanId> {
+pub fn parent_plan(docs: &TaskDocs, explicit: Option<PlanId>) -> TaskResult<PlanId> {
     if let Some(id) = explicit {
         return plan(docs, id).map(|plan| plan.id);
     }
@@ -213,7 +216,10 @@ pub fn step<'a>(task: &'a Task, selector: &StepSelector) -> Result<&'a Step, Box
 }
 
 /// The task and step that a step target names.
-pub fn task_and_step<'a>(docs: &'a Docs, target: &StepTarget) -> Found<(&'a Task, &'a Step)> {
+pub fn task_and_step<'a>(
+    docs: &'a TaskDocs,
+    target: &StepTarget,
+) -> TaskResult<(&'a Task, &'a Step)> {
     let task = task(docs, target.task)?;
     let step = step(task, &target.selector).map_err(WorkRefusal::Rejected)?;
     Ok((task, step))
@@ -221,9 +227,9 @@ pub fn task_and_step<'a>(docs: &'a Docs, target: &StepTarget) -> Found<(&'a Task
 
 /// The task, step and node that a node target names.
 pub fn task_step_and_node<'a>(
-    docs: &'a Docs,
+    docs: &'a TaskDocs,
     target: &NodeTarget,
-) -> Found<(&'a Task, &'a Step, &'a StepNode)> {
+) -> TaskResult<(&'a Task, &'a Step, &'a StepNode)> {
     let task = task(docs, target.task)?;
     let name = match (&target.path, target.id) {
         (Some(path), _) => path.named(),
@@ -255,7 +261,7 @@ pub fn task_step_and_node<'a>(
 ///
 /// The search goes against the dependencies, because a task has one plan but a plan has any number
 /// of tasks.
-pub(super) fn waiters(docs: &Docs, id: EntityId) -> Lookup<BTreeSet<EntityId>> {
+pub(super) fn waiters(docs: &TaskDocs, id: EntityId) -> TaskLookup<BTreeSet<EntityId>> {
     let mut found = BTreeSet::new();
     let mut level = vec![id];
     while !level.is_empty() {
@@ -269,7 +275,7 @@ pub(super) fn waiters(docs: &Docs, id: EntityId) -> Lookup<BTreeSet<EntityId>> {
     Ok(found)
 }
 
-fn waiting_for(docs: &Docs, id: EntityId) -> Lookup<Vec<EntityId>> {
+fn waiting_for(docs: &TaskDocs, id: EntityId) -> TaskLookup<Vec<EntityId>> {
     let Some(document) = docs.get(&id.into())? else { return Ok(Vec::new()) };
     let dependents = document.meta().into_iter().flat_map(|meta| meta.dependents.iter().copied());
     let plan = document.as_task().map(|task| EntityId::Plan(task.parent));
@@ -277,7 +283,7 @@ fn waiting_for(docs: &Docs, id: EntityId) -> Lookup<Vec<EntityId>> {
 }
 
 /// The card in the memory of a plan or task, or the rejection that names it.
-pub fn card(docs: &Docs, entity: EntityId, id: CardId) -> Found<&Card> {
+pub fn card(docs: &TaskDocs, entity: EntityId, id: CardId) -> TaskResult<&Card> {
     match docs.get(&TaskKey::Card(id))? {
         Some(TaskDocument::Card(card)) if card.entity == entity => Ok(card),
         Some(_) | None => {
@@ -288,7 +294,7 @@ pub fn card(docs: &Docs, entity: EntityId, id: CardId) -> Found<&Card> {
 
 /// Suggestions for a call without a usable target: open tasks, ACTIVE first; else the newest task;
 /// else a plan. Within a plan only its own tasks are suggested.
-fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
+fn candidates(docs: &TaskDocs, within: Option<PlanId>) -> TaskLookup<Candidates> {
     let tasks = |statuses: Vec<&'static str>, order, limit| ListQuery {
         parent: within.map(|id| id.to_string()),
         statuses,
@@ -296,7 +302,7 @@ fn candidates(docs: &Docs, within: Option<PlanId>) -> Lookup<Candidates> {
         limit: Some(limit),
         ..ListQuery::of("task")
     };
-    let ids = |query: &ListQuery| -> Lookup<Vec<TaskId>> {
+    let ids = |query: &ListQuery| -> TaskLookup<Vec<TaskId>> {
         Ok(docs
             .list(query)?
             .into_iter()

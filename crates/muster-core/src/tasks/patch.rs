@@ -16,7 +16,10 @@ use super::{
     rejection::FieldFault,
     step::{Checkpoint, NodeFields},
 };
-use crate::{Documents, WorkRefusal};
+use crate::{
+    WorkRefusal,
+    tasks::{TaskDocs, TaskResult},
+};
 use field::FieldKind;
 
 /// The operation of a patch entry.
@@ -62,11 +65,7 @@ pub struct ResolvedPatch {
 
 impl ResolvedPatch {
     /// Checks every operation, then computes the values after the patch (TASKS-PATCH-1).
-    pub fn plan(
-        docs: &Documents<TaskAggregate>,
-        target: &PatchTarget,
-        steps: &[PatchStep],
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn plan(docs: &TaskDocs, target: &PatchTarget, steps: &[PatchStep]) -> TaskResult<Self> {
         let addressed = addressed(docs, target)?;
         let mut values = addressed.fields(docs)?;
         let mut given: Vec<String> = Vec::new();
@@ -91,10 +90,7 @@ impl ResolvedPatch {
     }
 }
 
-fn addressed(
-    docs: &Documents<TaskAggregate>,
-    target: &PatchTarget,
-) -> Result<Addressed, WorkRefusal<TaskAggregate>> {
+fn addressed(docs: &TaskDocs, target: &PatchTarget) -> TaskResult<Addressed> {
     match target {
         PatchTarget::Detail(id) => {
             lookup::revision(docs, *id)?;
@@ -120,11 +116,7 @@ fn fault(field: &str, fault: FieldFault, expected: &str) -> WorkRefusal<TaskAggr
 }
 
 /// The value of a field after one operation (TASKS-PATCH-2).
-fn apply(
-    kind: FieldKind,
-    step: &PatchStep,
-    current: Value,
-) -> Result<Value, WorkRefusal<TaskAggregate>> {
+fn apply(kind: FieldKind, step: &PatchStep, current: Value) -> TaskResult<Value> {
     let refuse = |why: FieldFault, expected: &str| fault(&step.field, why, expected);
     match (step.verb, &step.value) {
         (Verb::Unset, Some(_)) => Err(refuse(FieldFault::NotAllowed, "no value with unset")),
@@ -139,7 +131,7 @@ fn apply(
             kind.checked(value).map_err(|(why, expected)| refuse(why, &expected))
         }
         (Verb::Append | Verb::Remove, Some(_)) if !kind.is_list() => {
-            Err(refuse(FieldFault::NotAllowed, "set or unset, as this field is no list"))
+            Err(refuse(FieldFault::NotAllowed, "set or unset, as this field is not a list"))
         }
         (verb, Some(value)) => {
             let items =

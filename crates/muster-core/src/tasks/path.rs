@@ -2,10 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::id::text_form;
+use crate::text::BadForm;
 
 /// Deepest step: a path has at most this many parts.
 pub const STEP_DEPTH_MAX: usize = 16;
@@ -65,28 +65,14 @@ impl fmt::Display for StepPath {
     }
 }
 
-/// Text that is not a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadPath;
-
-impl fmt::Display for BadPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected a step path such as s:0 or s:0.s:2")
-    }
-}
-
 impl FromStr for StepPath {
-    type Err = BadPath;
+    type Err = BadForm;
 
-    fn from_str(text: &str) -> Result<Self, BadPath> {
-        let parts: Result<Vec<u32>, BadPath> = text.split('.').map(ordinal).collect();
-        parts.map(Self)
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        let parts = text.split('.').map(|part| part.strip_prefix("s:").and_then(number));
+        let parts: Option<Vec<u32>> = parts.collect();
+        parts.map(Self).ok_or(BadForm { expected: "a step path such as s:0 or s:0.s:2" })
     }
-}
-
-/// `s:<n>`.
-fn ordinal(part: &str) -> Result<u32, BadPath> {
-    part.strip_prefix("s:").and_then(number).ok_or(BadPath)
 }
 
 /// A number written the one canonical way. One beyond all ordinals is well-formed too: nothing has
@@ -97,7 +83,7 @@ fn number(digits: &str) -> Option<u32> {
     (is_number && is_canonical).then(|| digits.parse().unwrap_or(BEYOND))
 }
 
-text_form!(StepPath, "a step path such as s:0");
+text_form!(StepPath);
 
 /// Place of a node in a step's sub-plan: `s:0.t:1`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -122,26 +108,17 @@ impl fmt::Display for NodePath {
 }
 
 impl FromStr for NodePath {
-    type Err = BadNodePath;
+    type Err = BadForm;
 
-    fn from_str(text: &str) -> Result<Self, BadNodePath> {
-        let (step, node) = text.rsplit_once(".t:").ok_or(BadNodePath)?;
-        let ordinal = number(node).ok_or(BadNodePath)?;
-        Ok(Self { step: step.parse().map_err(|_| BadNodePath)?, ordinal })
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        let bad = BadForm { expected: "a node path such as s:0.t:1" };
+        let (step, node) = text.rsplit_once(".t:").ok_or(bad)?;
+        let ordinal = number(node).ok_or(bad)?;
+        Ok(Self { step: step.parse().map_err(|_| bad)?, ordinal })
     }
 }
 
-/// Text that is not a node path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadNodePath;
-
-impl fmt::Display for BadNodePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected a node path such as s:0.t:1")
-    }
-}
-
-text_form!(NodePath, "a node path such as s:0.t:1");
+text_form!(NodePath);
 
 #[cfg(test)]
 mod tests {

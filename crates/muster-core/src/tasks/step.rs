@@ -51,6 +51,11 @@ impl Checkpoint {
             Self::Docs => "docs",
         }
     }
+
+    /// Their names in a row.
+    pub fn names(all: &[Self]) -> String {
+        all.iter().map(|checkpoint| checkpoint.name()).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A set of checkpoints, in listing order.
@@ -214,7 +219,7 @@ pub struct StepNode {
     pub title: String,
     /// How far it is.
     pub status: TaskStatus,
-    /// Kept and shown, without effect.
+    /// Stored and shown, without effect.
     #[serde(default)]
     pub status_manual: bool,
     /// How urgent it is.
@@ -341,6 +346,16 @@ impl Step {
         }
         self.asks_for_more()
             && Checkpoint::ALL.into_iter().any(|cp| self.misses(cp) || self.misses_proof(cp))
+    }
+
+    /// Required checkpoints without a confirmation.
+    pub fn unconfirmed(&self) -> Vec<Checkpoint> {
+        Checkpoint::ALL.into_iter().filter(|checkpoint| self.misses(*checkpoint)).collect()
+    }
+
+    /// Checkpoints without the proof that they require.
+    pub fn unproven(&self) -> Vec<Checkpoint> {
+        Checkpoint::PROVABLE.into_iter().filter(|cp| self.misses_proof(*cp)).collect()
     }
 
     /// Whether proof is required and absent.

@@ -14,11 +14,13 @@ use super::{
     lookup,
     step::{Checkpoint, Checkpoints},
 };
-use crate::{Documents, Draft, Env, LogPosition, Recorded, Timestamp, WorkRefusal};
+use crate::{
+    Documents, Draft, Env, LogPosition, Recorded, Timestamp, WorkRefusal, tasks::TaskDocs,
+};
 
 /// A workspace in memory that keeps its log.
 struct Room {
-    docs: Documents<TaskAggregate>,
+    docs: TaskDocs,
     log: Vec<Recorded<TaskEvent>>,
 }
 

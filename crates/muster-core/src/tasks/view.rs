@@ -1,15 +1,18 @@
 //! Read models of the tasks room: pure functions from documents to what callers see.
 //!
-//! Each view is one typed struct. Cutting to a budget happens afterwards, by the lists in `shed`.
+//! A view is a struct of sections, and a section has its type and its builder in one file:
+//! `target`, `radar`, `steps` with the first open step, `gate` of a step, `rollup`, `handoff`,
+//! `timeline`, `signals`, `memory`, `graph`, `capsule`. `overview` builds those that all views of
+//! one plan or task share. Cutting to a budget happens afterwards, by the lists in `shed/order`.
 
 mod action;
 pub mod brief;
 pub mod capsule;
 pub mod context;
-pub mod context_pack;
 pub mod delta;
 pub mod evidence;
 pub mod focus;
+pub mod gate;
 mod gather;
 pub mod graph;
 pub mod graph_page;
@@ -18,6 +21,7 @@ mod lines;
 pub mod lint;
 pub mod memory;
 pub mod mirror;
+pub mod overview;
 pub mod page;
 pub mod radar;
 pub mod resume;
@@ -40,7 +44,7 @@ pub use rollup::Rollup;
 pub use steps::{PlanSteps, StepsSummary, StepsView};
 pub use target::TargetView;
 
-use super::id::EntityId;
+use super::id::{EntityId, EntityKind};
 
 /// Where the reasoning memory of a plan or task is; follows from the id alone.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +68,21 @@ impl ReasoningRef {
             graph_doc: "graph".into(),
             trace_doc: "trace".into(),
         }
+    }
+}
+
+/// A plan or task by name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct EntityName {
+    /// Its id.
+    pub id: String,
+    /// Plan or task.
+    pub kind: EntityKind,
+}
+
+impl EntityName {
+    fn of(id: EntityId) -> Self {
+        Self { id: id.to_string(), kind: id.kind() }
     }
 }
 

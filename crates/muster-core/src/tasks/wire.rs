@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Json, Recorded, Timestamp};
 
-/// An event in an answer.
+/// An event in a result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventView {
     /// `evt_` and the 16-digit position.

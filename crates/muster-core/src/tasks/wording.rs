@@ -1,9 +1,9 @@
 //! Strings that callers write, checked and normalized on input (TASKS-ARG-5, TASKS-LIM-1).
 //!
-//! Lengths are part of the schema and so are checked before these types are read; what is left for
-//! them is what a schema cannot express.
+//! Lengths and forms are part of the schema, so calls are refused before these types are read.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::str::FromStr;
+
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 
@@ -14,28 +14,13 @@ use super::{
         TAG_CHARS_MAX, TAGS_MAX, TITLE_CHARS_MAX,
     },
 };
+use crate::{
+    inline_schema,
+    text::{BadForm, FormFault},
+};
 
 /// Words that mean "nothing" in a list.
 const EMPTY_WORDS: [&str; 4] = ["none", "null", "n/a", "na"];
-
-/// Gives a type an inline schema and a name.
-macro_rules! inline_schema {
-    ($name:ident, $schema:tt) => {
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
-            }
-        }
-    };
-}
 
 /// Whether nothing of a string is visible: whitespace, controls and characters without a width.
 pub fn is_blank(text: &str) -> bool {
@@ -48,16 +33,16 @@ pub fn is_blank(text: &str) -> bool {
     })
 }
 
-/// The trimmed string, if it is not blank and on one line; `name` is for the rejection.
-fn line<E: serde::de::Error>(text: &str, what: &str) -> Result<String, E> {
+/// The trimmed string, if it is not blank and on one line; else which of the two is expected.
+fn line(text: &str, not_blank: &'static str, unbroken: &'static str) -> Result<String, BadForm> {
     /// What begins a new line, by Unicode's newline guidelines.
     const BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     if is_blank(text) {
-        return Err(E::custom(format!("expected {what} that is not blank")));
+        return Err(BadForm { expected: not_blank });
     }
     let line = text.trim();
     if line.contains(BREAKS) {
-        return Err(E::custom(format!("expected {what} on one line")));
+        return Err(BadForm { expected: unbroken });
     }
     Ok(line.to_owned())
 }
@@ -66,21 +51,25 @@ fn line<E: serde::de::Error>(text: &str, what: &str) -> Result<String, E> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title(pub String);
 
-impl<'de> Deserialize<'de> for Title {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        line(&String::deserialize(deserializer)?, "a title").map(Self)
+impl FromStr for Title {
+    type Err = BadForm;
+
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        line(text, "a title that is not blank", "a title on one line").map(Self)
     }
 }
 
-inline_schema!(Title, {"type": "string", "maxLength": TITLE_CHARS_MAX});
+inline_schema!(Title, {"type": "string", "maxLength": TITLE_CHARS_MAX, "x-form": "Title"});
 
 /// A free word or two, such as the status of a card: on one line, trimmed, never blank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word(pub String);
 
-impl<'de> Deserialize<'de> for Word {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        line(&String::deserialize(deserializer)?, "a word").map(Self)
+impl FromStr for Word {
+    type Err = BadForm;
+
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        line(text, "a word that is not blank", "a word on one line").map(Self)
     }
 }
 
@@ -102,17 +91,18 @@ inline_schema!(LongText, {"type": "string", "maxLength": PROSE_CHARS_MAX});
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark(pub String);
 
-impl<'de> Deserialize<'de> for Remark {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if is_blank(&text) {
-            return Err(D::Error::custom("expected a text that is not blank"));
+impl FromStr for Remark {
+    type Err = BadForm;
+
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        if is_blank(text) {
+            return Err(BadForm { expected: "a string that is not blank" });
         }
-        Ok(Self(text))
+        Ok(Self(text.to_owned()))
     }
 }
 
-inline_schema!(Remark, {"type": "string", "maxLength": PROSE_CHARS_MAX});
+inline_schema!(Remark, {"type": "string", "maxLength": PROSE_CHARS_MAX, "x-form": "Remark"});
 
 /// Criteria, tests, blockers: trimmed, without blanks, words for "nothing" and duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,39 +131,56 @@ inline_schema!(CleanLines, {
 /// The points of a checklist, every one as it was given: each on one line, trimmed, never blank.
 /// None is left out, because the position counts them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "Vec<Point>")]
+#[serde(from = "Vec<ChecklistPoint>")]
 pub struct Points(pub Vec<String>);
 
-impl From<Vec<Point>> for Points {
-    fn from(points: Vec<Point>) -> Self {
+impl From<Vec<ChecklistPoint>> for Points {
+    fn from(points: Vec<ChecklistPoint>) -> Self {
         Self(points.into_iter().map(|point| point.0).collect())
     }
 }
 
-struct Point(String);
+/// One point of a checklist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChecklistPoint(String);
 
-impl<'de> Deserialize<'de> for Point {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        line(&String::deserialize(deserializer)?, "a point").map(Self)
+impl FromStr for ChecklistPoint {
+    type Err = BadForm;
+
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        line(text, "a point that is not blank", "a point on one line").map(Self)
     }
 }
 
+/// Reads types as strings of their form.
+macro_rules! read_as_text {
+    ($($name:ident),*) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+            }
+        }
+    )*};
+}
+
+read_as_text!(Title, Remark, ChecklistPoint);
+
 inline_schema!(Points, {
-    "type": "array", "maxItems": ITEMS_MAX, "items": {"type": "string", "maxLength": ITEM_CHARS_MAX}
+    "type": "array", "maxItems": ITEMS_MAX,
+    "items": {"type": "string", "maxLength": ITEM_CHARS_MAX, "x-form": "ChecklistPoint"}
 });
 
 /// Tags: trimmed, without duplicates, never blank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tags(pub Vec<String>);
 
-impl<'de> Deserialize<'de> for Tags {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let given = Vec::<String>::deserialize(deserializer)?;
-        let mut tags: Vec<String> = Vec::with_capacity(given.len());
-        for tag in &given {
+impl Tags {
+    pub fn of<'a>(given: impl IntoIterator<Item = &'a str>) -> Result<Self, BadForm> {
+        let mut tags: Vec<String> = Vec::new();
+        for tag in given {
             let tag = tag.trim();
             if is_blank(tag) {
-                return Err(D::Error::custom("expected tags that are not blank"));
+                return Err(BadForm { expected: "tags that are not blank" });
             }
             if !tags.iter().any(|known| known == tag) {
                 tags.push(tag.to_owned());
@@ -183,8 +190,16 @@ impl<'de> Deserialize<'de> for Tags {
     }
 }
 
+impl<'de> Deserialize<'de> for Tags {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Vec::<String>::deserialize(deserializer)?;
+        Self::of(given.iter().map(String::as_str)).map_err(D::Error::custom)
+    }
+}
+
 inline_schema!(Tags, {
-    "type": "array", "maxItems": TAGS_MAX, "items": {"type": "string", "maxLength": TAG_CHARS_MAX}
+    "type": "array", "maxItems": TAGS_MAX, "x-form": "Tags",
+    "items": {"type": "string", "maxLength": TAG_CHARS_MAX}
 });
 
 /// Ids of what has to be done first, without duplicates.
@@ -205,27 +220,36 @@ impl<'de> Deserialize<'de> for Dependencies {
 }
 
 inline_schema!(Dependencies, {
-    "type": "array", "items": {"type": "string"}, "maxItems": DEPENDENCIES_MAX
+    "type": "array", "items": {"type": "string", "x-form": "EntityId"}, "maxItems": DEPENDENCIES_MAX
 });
 
 /// A structured contract: free keys, bounded as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreeObject(pub Map<String, Value>);
 
-impl<'de> Deserialize<'de> for FreeObject {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let map = Map::deserialize(deserializer)?;
-        let size = crate::budget::size(&Value::Object(map.clone()));
-        if size > OBJECT_CHARS_MAX {
-            return Err(D::Error::custom(format!(
-                "expected at most {OBJECT_CHARS_MAX} characters of JSON, got {size}"
-            )));
+impl FreeObject {
+    /// Refuses an object that is too large.
+    pub fn check(object: &Value) -> Result<(), FormFault> {
+        let size = crate::budget::size(object);
+        if size <= OBJECT_CHARS_MAX {
+            return Ok(());
         }
-        Ok(Self(map))
+        let expected = format!("at most {OBJECT_CHARS_MAX} characters of JSON");
+        Err(FormFault { expected, got: Some(size.to_string()) })
     }
 }
 
-inline_schema!(FreeObject, {"type": "object", "additionalProperties": true});
+impl<'de> Deserialize<'de> for FreeObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Map::deserialize(deserializer)?;
+        Self::check(&Value::Object(object.clone())).map_err(D::Error::custom)?;
+        Ok(Self(object))
+    }
+}
+
+inline_schema!(FreeObject, {
+    "type": "object", "additionalProperties": true, "x-form": "FreeObject"
+});
 
 #[cfg(test)]
 mod tests {

@@ -118,7 +118,7 @@ pub struct TodoItem {
     pub title: String,
     /// How far it is.
     pub status: TodoStatus,
-    /// The word it was given as, when that is another one.
+    /// The status as given, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_status: Option<String>,
     /// Urgency, as given.
@@ -143,7 +143,7 @@ pub struct TodoCounts {
     pub done: usize,
     /// Waiting or failed.
     pub blocked: usize,
-    /// Given up.
+    /// Abandoned.
     pub canceled: usize,
     /// All of them, the canceled ones too.
     pub total: usize,

@@ -13,7 +13,7 @@ pub struct Published {
     pub revision: i64,
     /// Which list.
     pub scope_key: ScopeKey,
-    /// The words shown for it.
+    /// The text shown for it.
     pub scope_label: String,
     /// What changes.
     #[serde(flatten)]

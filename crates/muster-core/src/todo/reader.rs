@@ -23,7 +23,7 @@ const STREAM_GAP: &str = "stream.gap";
 pub struct ScopeState {
     /// Its stable name.
     pub key: ScopeKey,
-    /// The words shown for it.
+    /// The text shown for it.
     pub label: String,
     /// The last accepted revision, if there was one.
     pub revision: Option<i64>,

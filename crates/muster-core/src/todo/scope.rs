@@ -13,7 +13,7 @@ use crate::Timestamp;
 pub struct TodoScope {
     /// Its stable name.
     pub key: ScopeKey,
-    /// The words shown for it.
+    /// The text shown for it.
     pub label: String,
     /// Number of its last accepted update; 0 before the first.
     pub revision: i64,

@@ -1,6 +1,13 @@
 //! One feed, many followers: the same events for all, gaps only for those that do not keep up.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use muster_store::{EventRow, MemoryStore};
@@ -15,7 +22,7 @@ fn encode(_stream: &str, event: &EventRow) -> Encoded {
     Encoded::Frame(Bytes::from(event.seq.to_string()))
 }
 
-fn follow(engine: &Engine, after: u64) -> Follower {
+pub(super) fn follow(engine: &Engine, after: u64) -> Follower {
     engine.follow(STREAM.to_owned(), after, encode).unwrap()
 }
 
@@ -115,4 +122,36 @@ async fn ss_10_a_follower_may_be_1024_events_behind_and_not_one_more() {
             assert_eq!(read_to(&mut slow, last).await, numbers(2, last));
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_followers_read_the_log_once() {
+    static ENCODED: AtomicU64 = AtomicU64::new(0);
+    let encode_counted = |stream: &str, event: &EventRow| {
+        ENCODED.fetch_add(1, Ordering::Relaxed);
+        encode(stream, event)
+    };
+    let engine = over(MemoryStore::default());
+    let mut followers: Vec<Follower> =
+        (0..1_000).map(|_| engine.follow(STREAM.to_owned(), 0, encode_counted).unwrap()).collect();
+    for number in 1..=20 {
+        create(&engine, &format!("{number}")).unwrap();
+    }
+    for follower in &mut followers {
+        assert_eq!(read_to(follower, 20).await, numbers(1, 20));
+    }
+    assert_eq!(ENCODED.load(Ordering::Relaxed), 20);
+}
+
+#[tokio::test]
+async fn growth_of_the_wanted_streams_is_reported_once_from_its_first_event() {
+    let engine = over(MemoryStore::default());
+    let mut growth = engine.grown("workspace/");
+    let mut others = engine.grown("run/");
+    create(&engine, "first").unwrap();
+    create(&engine, "second").unwrap();
+    assert_eq!(growth.next().await, BTreeMap::from([(STREAM.to_owned(), 1)]));
+    create(&engine, "third").unwrap();
+    assert_eq!(growth.next().await, BTreeMap::from([(STREAM.to_owned(), 3)]));
+    assert!(timeout(Duration::from_millis(1), others.next()).await.is_err());
 }

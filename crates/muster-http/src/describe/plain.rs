@@ -1,124 +1,103 @@
-//! Schemas in the words of JSON, without what only Rust knows.
+//! Schemas in terms of JSON, without details that only matter in Rust.
 
-use serde_json::{Map, Value, json};
+use muster_core::schema::{JsonType, JsonTypes, Keyword, Schema};
 
-/// What a field that may be absent can be besides.
+/// What an optional field may be besides its type.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Absence {
-    /// Of answers: it is there with a value, or it is not there.
+    /// In responses: it is present with a value, or absent.
     IsNeverNull,
-    /// Of requests: null says the same.
+    /// In requests: null means absent.
     MayBeNull,
 }
 
-/// Words that a schema which is not bound to more than its type consists of.
+/// Keywords of a schema that is not restricted beyond its type.
 const OF_SIMPLE_TYPES: [&str; 5] = ["type", "minimum", "properties", "required", "description"];
 
 /// A schema without the widths of numbers and the forms of ids, with closed sets as lists of words.
-pub(super) fn plain(mut schema: Value, absence: Absence) -> Value {
+pub(super) fn plain(mut schema: Schema, absence: Absence) -> Schema {
     make_plain(&mut schema, absence);
     schema
 }
 
-fn make_plain(schema: &mut Value, absence: Absence) {
-    match schema {
-        Value::Object(map) => {
-            if map.get("format").is_some_and(|format| format != "date-time") {
-                map.shift_remove("format");
-            }
-            if map.get("default").is_some_and(Value::is_null) {
-                map.shift_remove("default");
-            }
-            if map.contains_key("const") {
-                map.shift_remove("type");
-            }
-            for (word, part) in map.iter_mut() {
-                // Names of fields are not words of schemas.
-                if word == "properties"
-                    && let Value::Object(fields) = part
-                {
-                    fields.values_mut().for_each(|field| make_plain(field, absence));
-                } else {
-                    make_plain(part, absence);
-                }
-            }
-            if map.contains_key("properties") {
-                map.entry("required").or_insert_with(|| json!([]));
-            }
-            list_words(map);
-            part_null(map);
-            if absence == Absence::IsNeverNull {
-                drop_nulls(map);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| make_plain(item, absence)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+fn make_plain(schema: &mut Schema, absence: Absence) {
+    if schema.format().is_some_and(|format| format != "date-time") {
+        schema.take("format");
+    }
+    if schema.default_value().is_some_and(serde_json::Value::is_null) {
+        schema.take("default");
+    }
+    if schema.constant().is_some() {
+        schema.take("type");
+    }
+    schema.for_each_inside(&mut |inner| make_plain(inner, absence));
+    if schema.properties().is_some() && schema.required().is_none() {
+        schema.put(Keyword::Required(Vec::new()));
+    }
+    list_words(schema);
+    part_null(schema);
+    if absence == Absence::IsNeverNull {
+        drop_nulls(schema);
     }
 }
 
 /// A choice between words becomes a list of them.
-fn list_words(map: &mut Map<String, Value>) {
-    let Some(Value::Array(choices)) = map.get("oneOf") else { return };
-    let words = |choice: &Value| match (choice.get("const"), choice.get("enum")) {
-        (Some(word), _) => Some(vec![word.clone()]),
-        (None, words) => words.and_then(Value::as_array).cloned(),
-    };
-    let words: Option<Vec<Vec<Value>>> = choices.iter().map(words).collect();
-    let Some(words) = words.map(|words| words.concat()) else { return };
-    map.shift_remove("oneOf");
+fn list_words(schema: &mut Schema) {
+    let Some(choices) = schema.one_of() else { return };
+    let words = choices.iter().map(|choice| match choice.constant() {
+        Some(word) => Some(std::slice::from_ref(word)),
+        None => choice.allowed(),
+    });
+    let Some(words) = words.collect::<Option<Vec<_>>>().map(|words| words.concat()) else { return };
+    schema.take("oneOf");
     match words.as_slice() {
-        [only] => map.extend([("const".to_owned(), only.clone())]),
-        _ => map.extend([("type".to_owned(), json!("string")), ("enum".to_owned(), words.into())]),
+        [only] => schema.put(Keyword::Const(only.clone())),
+        _ => {
+            schema.put(JsonType::String.into());
+            schema.put(Keyword::Enum(words));
+        }
     }
 }
 
 /// A simple type or null becomes a choice between the two.
-fn part_null(map: &mut Map<String, Value>) {
-    let Some(Value::Array(types)) = map.get("type") else { return };
-    let [kind, null] = types.as_slice() else { return };
-    if null != "null" || !map.keys().all(|word| OF_SIMPLE_TYPES.contains(&word.as_str())) {
+fn part_null(schema: &mut Schema) {
+    let Some(JsonTypes::Several(types)) = schema.type_names() else { return };
+    let [kind, JsonType::Null] = types[..] else { return };
+    let mut words = schema.keywords().iter().map(Keyword::name);
+    if !words.all(|word| OF_SIMPLE_TYPES.contains(&word)) {
         return;
     }
-    let kind = kind.clone();
-    let description = map.shift_remove("description");
-    let mut given = std::mem::take(map);
-    given.insert("type".to_owned(), kind);
-    map.insert("anyOf".to_owned(), json!([given, {"type": "null"}]));
-    map.extend(description.map(|text| ("description".to_owned(), text)));
+    let description = schema.take("description");
+    let mut given = std::mem::take(schema);
+    given.put(kind.into());
+    schema.put(Keyword::AnyOf(vec![given, JsonType::Null.into()]));
+    description.into_iter().for_each(|it| schema.put(it));
 }
 
 /// Fields that may be absent lose their null.
-fn drop_nulls(map: &mut Map<String, Value>) {
-    let required = map.get("required").cloned().unwrap_or_default();
-    let is_required = |name: &str| {
-        required.as_array().is_some_and(|names| names.iter().any(|known| known == name))
-    };
-    let Some(Value::Object(fields)) = map.get_mut("properties") else { return };
-    for (_, field) in fields.iter_mut().filter(|(name, _)| !is_required(name)) {
-        let Some(Value::Array(choices)) = field.get("anyOf") else { continue };
-        let [Value::Object(given), null] = choices.as_slice() else { continue };
-        if *null == json!({"type": "null"}) {
-            let mut given = given.clone();
-            given.extend(field.get("description").map(|it| ("description".to_owned(), it.clone())));
-            *field = Value::Object(given);
+fn drop_nulls(schema: &mut Schema) {
+    let required = schema.required().unwrap_or_default().to_vec();
+    let fields = schema.properties_mut().into_iter().flat_map(|fields| &mut fields.0);
+    for (_, field) in fields.filter(|(name, _)| !required.contains(name)) {
+        let Some([given, null]) = field.any_of() else { continue };
+        if *null == JsonType::Null.into() {
+            let given = given.clone();
+            *field = match field.description() {
+                Some(description) => given.described(description),
+                None => given,
+            };
         }
     }
 }
 
 /// Moves a reference that has fields beside it into a list of its own: many readers of such
 /// documents take a reference for all that there is.
-pub(super) fn part_references(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            map.values_mut().for_each(part_references);
-            if map.contains_key("properties")
-                && let Some(reference) = map.remove("$ref")
-            {
-                let fields = std::mem::take(map);
-                map.insert("allOf".to_owned(), json!([{"$ref": reference}, fields]));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(part_references),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+pub(super) fn part_references(schema: &mut Schema) {
+    schema.for_each_inside(&mut part_references);
+    if schema.properties().is_some()
+        && let Some(reference) = schema.take("$ref")
+    {
+        let fields = std::mem::take(schema);
+        schema.put(Keyword::AllOf(vec![Schema::from([reference]), fields]));
     }
 }

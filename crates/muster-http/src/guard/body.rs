@@ -1,4 +1,6 @@
-//! Reads a request's body under the limits of the surface: size, time, encoding, nesting.
+//! Reads a request's body within the limits of the surface: size, time, encoding, nesting.
+
+use std::time::Duration;
 
 use axum::{
     body::{Body, Bytes},
@@ -11,16 +13,16 @@ use tokio::time::timeout;
 use super::hosts::only_value;
 use crate::{
     dialect::ErrorDialect,
-    limits::{BODY_TIMEOUT, DISCARD_BYTES_MAX, DISCARD_TIMEOUT},
+    limits::{DISCARD_BYTES_MAX, DISCARD_TIMEOUT},
     refusal::{HttpRefusal, RefusalKind},
 };
 
 /// A body must be declared as JSON.
 ///
-/// No page can send this content type to another origin without asking first, and only origins that
-/// were allowed get an answer. A POST without a body is an empty object on the routes of sessions
-/// and runs: a page could send it unasked, but never without its `Origin`, which is checked
-/// before.
+/// No page can send this content type to another origin without a preflight request, and only
+/// allowed origins pass it. A POST without a body is an empty object on the routes of sessions
+/// and runs: a page could send it without a preflight, but never without its `Origin`, which is
+/// checked before.
 pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), HttpRefusal> {
     let may_be_bare = head.method != Method::POST
         || match ErrorDialect::of(head.uri.path()) {
@@ -43,24 +45,26 @@ pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Htt
     ))
 }
 
-/// How much a body may hold.
+/// Limits of a body.
 #[derive(Clone, Copy)]
 pub(super) struct BodyLimits {
     pub(super) bytes: usize,
     /// Levels of its arrays and objects.
     pub(super) depth: usize,
+    /// How long it may take to arrive.
+    pub(super) timeout: Duration,
 }
 
-/// The whole body, once it is within the limits. Of a message that is not, the scanner sees all.
+/// The whole body, if it is within the limits. The scanner sees all of a message that is not.
 pub(super) async fn read(
     body: &mut Body,
     limits: BodyLimits,
     scanner: Option<&mut RequestIdScanner>,
 ) -> Result<Bytes, HttpRefusal> {
-    let Ok(read) = timeout(BODY_TIMEOUT, collect(body, limits.bytes, scanner)).await else {
+    let Ok(read) = timeout(limits.timeout, collect(body, limits.bytes, scanner)).await else {
         return Err(HttpRefusal::new(
             RefusalKind::BodyTimeout,
-            format!("the body did not arrive within {} seconds", BODY_TIMEOUT.as_secs()),
+            format!("the body did not arrive within {} seconds", limits.timeout.as_secs()),
             "send the whole body at once",
         ));
     };
@@ -89,7 +93,7 @@ async fn collect(
     Ok(collected.into())
 }
 
-/// Reads what a refused client still sends, within bounds: a connection that is closed on unread
+/// Reads what a refused client still sends, within limits: a connection that is closed with unread
 /// bytes is reset, and the client would never see why it was refused.
 pub(super) async fn discard(body: &mut Body, mut scanner: Option<&mut RequestIdScanner>) {
     let drained = timeout(DISCARD_TIMEOUT, async {
@@ -106,7 +110,7 @@ pub(super) async fn discard(body: &mut Body, mut scanner: Option<&mut RequestIdS
         }
     });
     if drained.await.is_err() {
-        tracing::debug!("a refused request's body did not end in time");
+        tracing::debug!("the body of a refused request did not end in time");
     }
 }
 
@@ -128,7 +132,7 @@ fn check_text(bytes: &[u8], depth_max: usize) -> Result<(), HttpRefusal> {
     Ok(())
 }
 
-/// How deep brackets nest outside of strings. Looks at no more of the syntax than that.
+/// How deep brackets nest outside of strings; the rest of the syntax is not checked.
 fn nesting(json: &[u8]) -> usize {
     let mut depth = 0_usize;
     let mut deepest = 0;
@@ -160,7 +164,7 @@ pub(super) fn too_large(bytes_max: usize) -> HttpRefusal {
 
 fn broken(cause: &str) -> HttpRefusal {
     let recovery = "send the request again";
-    HttpRefusal::invalid("bad_format", format!("the body broke off: {cause}"), recovery)
+    HttpRefusal::invalid("bad_format", format!("the body was cut off: {cause}"), recovery)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Which names this server answers to, and which pages may talk to it.
+//! The host names of this server, and the pages that may call it.
 //!
-//! Whole texts are compared for equality, never prefixes: every accepted `Host` and `Origin` is
+//! Whole strings are compared for equality, never prefixes: every accepted `Host` and `Origin` is
 //! written out once at start. A page that rebinds its own name to 127.0.0.1 sends that name as
 //! `Host`, with and without `Origin`, and is refused by the name.
 
@@ -22,7 +22,7 @@ pub struct AllowedHost {
     port: Option<u16>,
 }
 
-/// Text that is no host name.
+/// A string that is not a host name.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is not a host: write a name or NAME:PORT, for example muster.example.org:443")]
 pub struct NotAHost(String);
@@ -37,7 +37,7 @@ impl FromStr for AllowedHost {
         let plain =
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.[]:".contains(&byte));
         let host = Self { name, port: authority.port_u16() };
-        // User names, wildcards, empty or odd ports do not survive being written again.
+        // User names, wildcards, empty or odd ports do not survive the round trip.
         if host.name.is_empty() || !plain || host.to_string() != text.to_ascii_lowercase() {
             return Err(wrong());
         }
@@ -55,7 +55,7 @@ impl fmt::Display for AllowedHost {
 }
 
 impl AllowedHost {
-    /// The address under this name of a server that listens on `port`, without a trailing slash.
+    /// The URL of a server with this name that listens on `port`, without a trailing slash.
     pub(crate) fn url(&self, port: u16) -> String {
         let name = &self.name;
         match self.port.unwrap_or(port) {
@@ -71,12 +71,12 @@ impl AllowedHost {
 pub(crate) struct Hosts {
     hosts: Vec<String>,
     origins: Vec<String>,
-    /// Origins of other pages that were allowed.
+    /// Allowed origins of other pages.
     guests: Vec<AllowedOrigin>,
 }
 
 impl Hosts {
-    /// The loopback names with the server's port, and the names that were allowed besides.
+    /// The loopback names with the server's port, and the other allowed names.
     pub(crate) fn new(address: SocketAddr, allowed: &[AllowedHost]) -> Self {
         let port = address.port();
         let mut known = Self { hosts: Vec::new(), origins: Vec::new(), guests: Vec::new() };
@@ -89,13 +89,13 @@ impl Hosts {
             known.add(name, port, &["http"]);
         }
         for host in allowed {
-            // A proxy in front of the server may speak TLS.
+            // A proxy in front of the server may use TLS.
             known.add(&host.name, host.port.unwrap_or(port), &["http", "https"]);
         }
         known
     }
 
-    /// Pages of these origins may call as well (RUNS-SEC-2).
+    /// Also allows pages of these origins (RUNS-SEC-2).
     #[must_use]
     pub(crate) fn open_to(self, guests: Vec<AllowedOrigin>) -> Self {
         Self { guests, ..self }
@@ -132,8 +132,8 @@ impl Hosts {
         ))
     }
 
-    /// A request that comes from a page must come from one of this server's own, or from an origin
-    /// that was allowed.
+    /// A request from a page must come from this server's own page, or from an allowed
+    /// origin.
     pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), HttpRefusal> {
         let foreign = |message: &str| {
             let recovery = "call from the page of this server or from a program that is not a \
@@ -166,7 +166,7 @@ impl Hosts {
         })
     }
 
-    /// The origin that the request names, if it is another page's and was allowed.
+    /// The origin of the request, if it is another page's and allowed.
     pub(crate) fn guest(&self, headers: &HeaderMap) -> Option<&AllowedOrigin> {
         let origin = only_value(headers, &header::ORIGIN)?;
         self.guests.iter().find(|guest| guest.as_str().eq_ignore_ascii_case(origin))
@@ -193,7 +193,7 @@ impl Hosts {
     }
 }
 
-/// The header's value if it is there exactly once and is text.
+/// The header's value if it occurs exactly once and is text.
 pub(crate) fn only_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

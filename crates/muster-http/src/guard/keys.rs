@@ -1,4 +1,4 @@
-//! What callers are known by: the agents' token, the person's key, signed-in browsers, tickets.
+//! The credentials of callers: the agents' token, the person's key, signed-in browsers, tickets.
 
 use std::{path::Path, time::SystemTime};
 
@@ -16,18 +16,18 @@ use crate::{
     token::Token,
 };
 
-/// What a caller is trusted with.
+/// The role of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CallerRole {
     /// A person: everything.
     Person,
-    /// A program that an agent could be: everything but what only a person may do.
+    /// A program that may be an agent: everything but what only a person may do.
     Agent,
 }
 
 impl CallerRole {
-    /// The role as it is written.
+    /// The name of the role on the wire.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -36,7 +36,7 @@ impl CallerRole {
     }
 }
 
-/// What callers of a server are known by.
+/// The credentials that a server accepts.
 pub(crate) struct Keys {
     /// The agents' token.
     pub(crate) token: Token,
@@ -48,12 +48,12 @@ pub(crate) struct Keys {
     pub(crate) codes: OneTime<CallerRole>,
     /// Tickets that open a WebSocket.
     pub(crate) tickets: OneTime<Requester>,
-    /// Held by whoever tries a passphrase.
+    /// Held while a passphrase is tried.
     pub(crate) passphrase_turn: Semaphore,
 }
 
 impl Keys {
-    /// Reads those of a storage folder, and makes what is not there yet.
+    /// Reads the credentials of a storage folder, and creates missing ones.
     pub(crate) fn of(storage_dir: &Path) -> Result<Self, ServerError> {
         let token = Token::load_or_create(storage_dir)?;
         let person = PersonKey::of(storage_dir);
@@ -68,7 +68,7 @@ impl Keys {
         })
     }
 
-    /// Who presents a secret.
+    /// The caller that presents a secret.
     pub(super) fn access_of(
         &self,
         secret: &str,
@@ -82,7 +82,7 @@ impl Keys {
         })
     }
 
-    /// The role that the token or the key stands for.
+    /// The role of the token or the key.
     pub(crate) fn role_of_secret(&self, secret: &str) -> Option<CallerRole> {
         if self.token.matches(secret) {
             return Some(CallerRole::Agent);
@@ -90,7 +90,7 @@ impl Keys {
         self.person.matches(secret).then_some(CallerRole::Person)
     }
 
-    /// Hash of what a role is known by: a session that it opened ends with it.
+    /// Hash of a role's credential: sessions that it opened end with it.
     pub(crate) fn bound_to(&self, role: CallerRole) -> Option<String> {
         match role {
             CallerRole::Agent => Some(self.token.digest()),

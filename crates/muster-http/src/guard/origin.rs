@@ -1,5 +1,5 @@
-//! Pages of other origins that may call this server, and what their browsers have to be told
-//! (RUNS-SEC-2). Nothing here is sent to any other page.
+//! Pages of other origins that may call this server, and the CORS headers that their browsers need
+//! (RUNS-SEC-2). No other page gets these headers.
 
 use std::{fmt, str::FromStr};
 
@@ -14,9 +14,9 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
     "Content-Type, Authorization, Idempotency-Key, Last-Event-ID, Mcp-Session-Id, \
      Mcp-Protocol-Version",
 );
-/// Headers of answers that such a page may read besides the usual ones.
+/// Headers of responses that such a page may read besides the usual ones.
 const EXPOSED: HeaderValue = HeaderValue::from_static("Retry-After, Mcp-Session-Id");
-/// Seconds for which a browser may remember the answer to its question.
+/// Seconds for which a browser may cache a preflight response.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// The origin of a page that may call this server: `http` or `https`, a host, and its port unless
@@ -24,7 +24,7 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedOrigin(String);
 
-/// Text that is not an origin.
+/// A string that is not an origin.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is not an origin: write it as browsers send it, for example http://localhost:3000")]
 pub struct NotAnOrigin(String);
@@ -51,7 +51,7 @@ impl FromStr for AllowedOrigin {
             Some(port) => format!("{scheme}://{host}:{port}"),
             None => format!("{scheme}://{host}"),
         };
-        // Paths, user names, wildcards and usual ports do not survive being written again.
+        // Paths, user names, wildcards and default ports do not survive the round trip.
         if host.is_empty() || !plain || written != origin {
             return Err(wrong());
         }
@@ -71,7 +71,7 @@ impl AllowedOrigin {
         &self.0
     }
 
-    /// Lets a page of this origin read the answer.
+    /// Lets a page of this origin read the response.
     pub(super) fn may_read(&self, headers: &mut HeaderMap) {
         if let Ok(origin) = HeaderValue::from_str(&self.0) {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -80,12 +80,12 @@ impl AllowedOrigin {
     }
 }
 
-/// Whether a browser asks what a page of another origin may send.
+/// Whether the request is a preflight of a page of another origin.
 pub(super) fn is_question(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The answer to such a question.
+/// The response to a preflight.
 pub(super) fn answer() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

@@ -1,4 +1,4 @@
-//! Who gets through by the head of a request alone; the end-to-end matrix runs against a real
+//! Admission by the head of a request alone; the end-to-end matrix runs against a real
 //! server.
 
 use std::time::{Instant, SystemTime};
@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::{CallerRole, Hosts, Keys, RequestGuard, Requester, is_of_agents, is_public};
 use crate::{
+    limits::BODY_TIMEOUT,
     page_session::NewPageSession,
     refusal::RefusalKind,
     route::OpenTo,
@@ -30,7 +31,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Signs a browser in; answers its header.
+    /// Signs a browser in; returns its header.
     fn page(&self, role: CallerRole) -> String {
         let keys = self.gate.keys.as_ref().unwrap();
         let bound_to = keys.bound_to(role).unwrap();
@@ -50,6 +51,7 @@ fn fixture() -> Fixture {
         keys: Some(keys),
         of_person: person_routes(),
         nodes: Box::new(|secret| (secret == NODE_TOKEN).then_some(NODE)),
+        body_timeout: BODY_TIMEOUT,
     };
     Fixture { gate, bearer: format!("Bearer {}", secret.trim()), person, _storage: storage }
 }

@@ -1,46 +1,43 @@
 //! Errors of each dialect, as components of the document.
 
 use muster_api::runs::RunCode;
-use serde_json::{Map, Value, json};
+use muster_core::schema::{JsonType, Keyword, NamedSchemas, Schema};
 
+use super::any_of;
 use crate::refusal::RefusalKind;
 
-pub(super) fn errors() -> Map<String, Value> {
-    let all =
-        [("HttpError", http_error()), ("BridgeError", bridge_error()), ("RunError", run_error())];
-    all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+pub(super) fn errors() -> NamedSchemas {
+    [("HttpError", http_error()), ("BridgeError", bridge_error()), ("RunError", run_error())].into()
 }
 
-fn http_error() -> Value {
-    let codes: Vec<&str> = RefusalKind::ALL.iter().map(|kind| kind.code()).collect();
-    json!({
-        "type": "object",
-        "description": "An answer of the HTTP surface itself, with the keys of every answer.",
-        "properties": {
-            "success": {"const": false},
-            "intent": {"type": "string"},
-            "result": {"type": "object"},
-            "warnings": {"type": "array"},
-            "suggestions": {"type": "array"},
-            "context": {"type": "object"},
-            "error": {
-                "type": "object",
-                "properties": {
-                    "code": {"type": "string", "enum": codes},
-                    "message": {"type": "string"},
-                    "recovery": {"type": "string"},
-                    "details": {"type": "object"},
-                },
-                "required": ["code", "message", "recovery", "details"],
-            },
-            "timestamp": {"type": "string"},
-        },
-        "required": ["success", "intent", "result", "warnings", "suggestions", "context", "error",
-            "timestamp"],
-    })
+fn http_error() -> Schema {
+    let error = Schema::object([
+        ("code", Schema::word_of(RefusalKind::ALL.iter().map(|kind| kind.code()))),
+        ("message", JsonType::String.into()),
+        ("recovery", JsonType::String.into()),
+        ("details", JsonType::Object.into()),
+    ]);
+    let fields = [
+        ("success", Schema::from([Keyword::Const(false.into())])),
+        ("intent", JsonType::String.into()),
+        ("result", JsonType::Object.into()),
+        ("warnings", JsonType::Array.into()),
+        ("suggestions", JsonType::Array.into()),
+        ("context", JsonType::Object.into()),
+        ("error", error),
+        ("timestamp", JsonType::String.into()),
+    ];
+    let about = "An answer of the HTTP surface itself, with the keys of every answer.";
+    let required = fields.iter().map(|(name, _)| (*name).to_owned()).collect();
+    Schema::from([
+        JsonType::Object.into(),
+        Keyword::Description(about.to_owned()),
+        Keyword::Properties(fields.into()),
+        Keyword::Required(required),
+    ])
 }
 
-fn bridge_error() -> Value {
+fn bridge_error() -> Schema {
     let codes = [
         "invalid_request",
         "unknown_command",
@@ -56,25 +53,20 @@ fn bridge_error() -> Value {
         "busy",
         "internal",
     ];
-    let mut error = error(&codes, &json!({"type": ["string", "object", "null"]}));
-    error["description"] =
-        json!("Why the bridge refused; `path` names the field or parameter to blame, if one is.");
-    error
+    let detail = Schema::either([JsonType::String, JsonType::Object, JsonType::Null]);
+    error(codes, detail).described(
+        "Why the bridge refused; `path` names the field or parameter to blame, if one is.",
+    )
 }
 
-fn run_error() -> Value {
-    let codes: Vec<&str> = RunCode::ALL.iter().map(|code| code.name()).collect();
-    error(&codes, &json!({"type": "string"}))
+fn run_error() -> Schema {
+    error(RunCode::ALL.iter().map(|code| code.name()), JsonType::String.into())
 }
 
-fn error(codes: &[&str], detail: &Value) -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "error": {"type": "string", "enum": codes},
-            "detail": detail,
-            "path": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-        },
-        "required": ["error", "detail", "path"],
-    })
+fn error<'a>(codes: impl IntoIterator<Item = &'a str>, detail: Schema) -> Schema {
+    Schema::object([
+        ("error", Schema::word_of(codes)),
+        ("detail", detail),
+        ("path", any_of([JsonType::String.into(), JsonType::Null.into()])),
+    ])
 }

@@ -1,67 +1,63 @@
 //! Routes of the router as paths of the document.
 
-use serde_json::{Map, Value, json};
+use muster_core::schema::{JsonType, Keyword, Schema};
 
-use super::{json_content, shape};
+use super::{
+    parts::{
+        BodyDoc, Content, OperationDoc, ParameterDoc, ParameterPlace, Paths, ResponseDoc,
+        Responses, RouteDoc, json_content, security,
+    },
+    shape,
+};
 use crate::{
     describe::{Described, Schemas},
     dialect::ErrorDialect,
     route::{OpenTo, Route},
 };
 
-/// Adds a route to the paths, and its shapes to those of its dialect. A route without a summary is
+/// Adds a route to the paths, and its schemas to those of its dialect. A route without a summary is
 /// left out.
-pub(super) fn add(route: &Route, paths: &mut Map<String, Value>, schemas: &mut Schemas) {
+pub(super) fn add(route: &Route, paths: &mut Paths, schemas: &mut Schemas) {
     if route.summary.is_empty() {
         return;
     }
-    let mut described = Described { schemas, query: Vec::new(), body: None, answer: None };
+    let mut described = Described { schemas, parameters: Vec::new(), body: None, answer: None };
     route.describe(&mut described);
-    let Described { query, body, answer, .. } = described;
-    let item = paths.entry(route.path).or_insert_with(|| json!({}));
-    item[route.method] = Operation { route, query, body, answer }.shown();
+    let Described { parameters, body, answer, .. } = described;
+    let shown = DescribedRoute { route, query: parameters, body, answer }.shown();
+    paths.entry(route.path).insert(route.method, OperationDoc::Route(shown));
 }
 
 /// A route with what its handler says.
-struct Operation<'a> {
+struct DescribedRoute<'a> {
     route: &'a Route,
-    query: Vec<Value>,
-    body: Option<Value>,
-    answer: Option<(u16, Value)>,
+    query: Vec<ParameterDoc>,
+    body: Option<Schema>,
+    answer: Option<(u16, Content)>,
 }
 
-impl Operation<'_> {
-    fn shown(&self) -> Value {
+impl DescribedRoute<'_> {
+    fn shown(&self) -> RouteDoc {
         let dialect = ErrorDialect::of(self.route.path);
-        let mut operation = json!({"summary": self.route.summary});
-        let description = self.description(dialect);
-        if !description.is_empty() {
-            operation["description"] = json!(description);
-        }
-        if let Some(tag) = tag(self.route.path, dialect) {
-            operation["tags"] = json!([tag]);
-        }
+        let is_operation = dialect == ErrorDialect::Operations;
         let parameters = self.parameters(dialect);
-        if dialect != ErrorDialect::Operations || !parameters.is_empty() {
-            operation["parameters"] = json!(parameters);
+        let body = self.body.clone().map(json_content);
+        RouteDoc {
+            summary: self.route.summary,
+            description: self.description(dialect),
+            tags: tag(self.route.path, dialect).map(|tag| [tag]),
+            parameters: (!is_operation || !parameters.is_empty()).then_some(parameters),
+            responses: self.responses(dialect),
+            request_body: body.map(|content| BodyDoc { required: is_operation, content }),
+            security: match self.route.open_to {
+                OpenTo::Public => Some(Vec::new()),
+                OpenTo::Nodes => Some(vec![security("node")]),
+                OpenTo::Known | OpenTo::KnownWithin | OpenTo::Person => None,
+            },
         }
-        operation["responses"] = self.responses(dialect);
-        if let Some(body) = &self.body {
-            let content = json!({"application/json": {"schema": body}});
-            operation["requestBody"] = match dialect {
-                ErrorDialect::Operations => json!({"required": true, "content": content}),
-                ErrorDialect::Bridge | ErrorDialect::Runs => json!({"content": content}),
-            };
-        }
-        match self.route.open_to {
-            OpenTo::Public => operation["security"] = json!([]),
-            OpenTo::Nodes => operation["security"] = json!([{"node": []}]),
-            OpenTo::Known | OpenTo::KnownWithin | OpenTo::Person => {}
-        }
-        operation
     }
 
-    /// Each route of the bridge exists under `/v1` too; the document has the one without it.
+    /// Each route of the bridge also exists under `/v1`; the document lists the one without it.
     fn description(&self, dialect: ErrorDialect) -> String {
         let said = self.route.description;
         match dialect {
@@ -72,49 +68,49 @@ impl Operation<'_> {
         }
     }
 
-    fn parameters(&self, dialect: ErrorDialect) -> Vec<Value> {
+    fn parameters(&self, dialect: ErrorDialect) -> Vec<ParameterDoc> {
         let path = self.route.path;
         let ids = path.split('{').skip(1).filter_map(|part| part.split('}').next());
-        let text = json!({"type": "string"});
-        let id = |name| json!({"name": name, "in": "path", "required": true, "schema": text});
-        let repeats = match dialect {
-            ErrorDialect::Bridge if path.starts_with("/sessions") => {
-                Some("The same key with the same body gives the first answer again.")
-            }
-            ErrorDialect::Runs => {
-                Some("The same key and body give the first answer again, for a day.")
-            }
-            ErrorDialect::Bridge | ErrorDialect::Operations => None,
+        let id = |name| ParameterDoc {
+            name,
+            place: ParameterPlace::Path,
+            required: true,
+            schema: JsonType::String.into(),
+            description: "",
         };
-        let key = repeats.filter(|_| self.route.method == "post").map(|description| {
-            json!({
-                "name": "Idempotency-Key", "in": "header",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 128},
-                "description": description,
-            })
+        let repeats = match dialect {
+            ErrorDialect::Bridge => path.starts_with("/sessions"),
+            ErrorDialect::Runs => true,
+            ErrorDialect::Operations => false,
+        };
+        let key = (repeats && self.route.method == "post").then(|| ParameterDoc {
+            name: "Idempotency-Key",
+            place: ParameterPlace::Header,
+            required: false,
+            schema: Schema::from([
+                JsonType::String.into(),
+                Keyword::MinLength(1),
+                Keyword::MaxLength(128),
+            ]),
+            description: "The same key with the same body gives the first answer again.",
         });
         ids.map(id).chain(self.query.iter().cloned()).chain(key).collect()
     }
 
-    fn responses(&self, dialect: ErrorDialect) -> Value {
-        let mut responses = Map::new();
-        let (status, content) = self.answer.clone().unwrap_or((200, Value::Null));
-        let mut answer = json!({"description": meaning(status)});
-        if content.is_object() {
-            answer["content"] = content;
-        }
+    fn responses(&self, dialect: ErrorDialect) -> Responses {
+        let (status, content) = self.answer.clone().unwrap_or((200, Content::default()));
+        let mut responses = Responses::default();
+        let answer = ResponseDoc::Own { description: meaning(status), content };
         responses.insert(status.to_string(), answer);
         let (refused, statuses) = match dialect {
-            ErrorDialect::Operations => {
-                (json!({"$ref": "#/components/responses/HttpError"}), self.refusals())
-            }
+            ErrorDialect::Operations => (ResponseDoc::shared("HttpError"), self.refusals()),
             ErrorDialect::Bridge => (refusal("BridgeError"), self.session_refusals()),
             ErrorDialect::Runs => (refusal("RunError"), self.run_refusals()),
         };
         for status in statuses {
-            responses.insert(status.to_owned(), refused.clone());
+            responses.insert(status, refused.clone());
         }
-        Value::Object(responses)
+        responses
     }
 
     fn is_public(&self) -> bool {
@@ -184,17 +180,17 @@ fn tag(path: &str, dialect: ErrorDialect) -> Option<&'static str> {
     }
 }
 
-fn refusal(name: &str) -> Value {
-    json_content("The request was refused.", &shape(name))
+fn refusal(name: &str) -> ResponseDoc {
+    ResponseDoc::json("The request was refused.", shape(name))
 }
 
-/// What an answer with a status means.
+/// The meaning of a status.
 fn meaning(status: u16) -> &'static str {
     match status {
-        101 => "The connection is a WebSocket from now on.",
+        101 => "The connection is now a WebSocket.",
         201 => "Written.",
         202 => "Accepted, and durable.",
         204 => "Done.",
-        _ => "It is as it says.",
+        _ => "The request succeeded.",
     }
 }

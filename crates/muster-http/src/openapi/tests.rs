@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use muster_api::Registry;
 use serde_json::Value;
 
-use super::document;
 use crate::{runs, server_state, sessions};
+
+fn document(registry: &Registry) -> Value {
+    serde_json::to_value(super::document(registry)).unwrap()
+}
 
 /// Methods and paths of the document.
 fn documented(document: &Value) -> BTreeSet<(String, String)> {

@@ -1,5 +1,5 @@
 //! A key under a passphrase: Argon2id makes the passphrase expensive to guess, ChaCha20-Poly1305
-//! seals the key with what comes out.
+//! seals the key with the derived key.
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use chacha20poly1305::{
@@ -13,9 +13,9 @@ use crate::token::secrets_equal;
 
 /// Memory that one guess takes, in KiB.
 const MEMORY_KIB: u32 = 64 * 1024;
-/// How often that memory is gone through.
+/// Passes over that memory.
 const PASSES: u32 = 2;
-/// The most that a file may ask for: a larger number is no file of ours.
+/// The largest values accepted from a file: we never write larger ones.
 const MEMORY_KIB_MAX: u32 = 1024 * 1024;
 const PASSES_MAX: u32 = 16;
 const SALT_BYTES: usize = 16;
@@ -63,18 +63,18 @@ impl Sealed {
         })
     }
 
-    /// Reads the file's text.
+    /// Parses the file.
     pub(super) fn read(text: &str) -> Option<Self> {
         let sealed: Self = serde_json::from_str(text).ok()?;
         let bounded = sealed.memory_kib <= MEMORY_KIB_MAX && sealed.passes <= PASSES_MAX;
         (sealed.version == VERSION && bounded).then_some(sealed)
     }
 
-    /// The file's text.
+    /// The content of the file.
     pub(super) fn text(&self) -> String {
         match serde_json::to_string(self) {
             Ok(text) => text,
-            Err(error) => unreachable!("texts and numbers become JSON: {error}"),
+            Err(error) => unreachable!("strings and numbers become JSON: {error}"),
         }
     }
 

@@ -1,16 +1,18 @@
-//! Parameters of a query as typed values: one reader, one description and one complaint for each.
+//! Query parameters as typed values: each with one parser, one description and one error.
 
 use std::{collections::BTreeMap, str::FromStr};
 
 use muster_api::{PageCursor, runs::RunFault};
-use serde_json::{Value, json};
+use muster_core::schema::{JsonType, Keyword, Schema};
 
-use crate::{dialect::ErrorDialect, fault::Fault, sessions::SessionHttpFault};
+use crate::{
+    dialect::ErrorDialect, fault::Fault, openapi::parts::ParameterDoc, sessions::SessionHttpFault,
+};
 
-/// What sessions say about a cursor that no page gave.
-pub(crate) const UNKNOWN_CURSOR: &str = "it is not one that an earlier page gave";
+/// The sessions' error for an unknown cursor.
+pub(crate) const UNKNOWN_CURSOR: &str = "it is not the cursor of an earlier page";
 
-/// What a query says, by name.
+/// The query, by name.
 pub(crate) type RawQuery = BTreeMap<String, String>;
 
 /// The parameters that a route takes; [`parameters!`] defines them.
@@ -18,13 +20,6 @@ pub(crate) trait QueryParameters: Sized {
     fn read(query: &RawQuery, dialect: ErrorDialect) -> Result<Self, Fault>;
 
     fn described() -> Vec<ParameterDoc>;
-}
-
-/// A parameter as the document shows it.
-pub(crate) struct ParameterDoc {
-    pub(crate) name: &'static str,
-    pub(crate) description: &'static str,
-    pub(crate) schema: Value,
 }
 
 /// Defines the parameters of a route: their names in the query, and what they become.
@@ -52,9 +47,11 @@ macro_rules! parameters {
                 )*})
             }
 
-            fn described() -> Vec<$crate::request::ParameterDoc> {
-                vec![$($crate::request::ParameterDoc {
+            fn described() -> Vec<$crate::openapi::parts::ParameterDoc> {
+                vec![$($crate::openapi::parts::ParameterDoc {
                     name: $wire,
+                    place: $crate::openapi::parts::ParameterPlace::Query,
+                    required: false,
                     description: concat!($($doc,)*).trim_ascii(),
                     schema: <$kind as $crate::request::Parameter>::schema(),
                 },)*]
@@ -63,7 +60,7 @@ macro_rules! parameters {
     };
 }
 
-/// Closed sets of words that parameters can be.
+/// Closed sets of values.
 macro_rules! words {
     ($($kind:ty: $all:expr, $word:path;)*) => {$(
         impl $crate::request::ParameterValue for $kind {
@@ -79,9 +76,8 @@ macro_rules! words {
                 })
             }
 
-            fn schema() -> serde_json::Value {
-                let known: Vec<&str> = $all.iter().map(|kind| $word(*kind)).collect();
-                serde_json::json!({"type": "string", "enum": known})
+            fn schema() -> muster_core::schema::Schema {
+                muster_core::schema::Schema::word_of($all.iter().map(|kind| $word(*kind)))
             }
         }
     )*};
@@ -89,7 +85,7 @@ macro_rules! words {
 
 pub(crate) use {parameters, words};
 
-/// A parameter as it came, with what a complaint about it needs.
+/// A parameter as received, with what an error about it needs.
 pub(crate) struct GivenParameter<'a> {
     pub(crate) name: &'static str,
     pub(crate) query: &'a RawQuery,
@@ -97,7 +93,7 @@ pub(crate) struct GivenParameter<'a> {
 }
 
 impl GivenParameter<'_> {
-    /// The text, if it says something: for runs it is not empty, for sessions not blank.
+    /// The string, if it is not empty; for sessions, if it is not blank.
     pub(crate) fn text(&self) -> Option<&str> {
         let is_there = |text: &&str| match self.dialect {
             ErrorDialect::Bridge => !text.trim().is_empty(),
@@ -106,7 +102,7 @@ impl GivenParameter<'_> {
         self.query.get(self.name).map(String::as_str).filter(is_there)
     }
 
-    /// One word; sessions take it with spaces around it.
+    /// One word; sessions ignore spaces around it.
     pub(crate) fn word<'t>(&self, text: &'t str) -> &'t str {
         match self.dialect {
             ErrorDialect::Bridge => text.trim(),
@@ -114,7 +110,7 @@ impl GivenParameter<'_> {
         }
     }
 
-    /// A complaint that names what is expected.
+    /// An error that names what is expected.
     pub(crate) fn must_be(&self, expected: &str) -> Fault {
         match self.dialect {
             ErrorDialect::Bridge => self.refused(format!("{expected} is needed")),
@@ -124,7 +120,7 @@ impl GivenParameter<'_> {
         }
     }
 
-    /// A complaint in these words.
+    /// An error with this text.
     pub(crate) fn refused(&self, detail: impl Into<String>) -> Fault {
         match self.dialect {
             ErrorDialect::Bridge => SessionHttpFault::invalid(self.name, detail.into()).into(),
@@ -134,11 +130,11 @@ impl GivenParameter<'_> {
         }
     }
 
-    /// A complaint about a cursor that no page gave.
+    /// The error for an unknown cursor.
     pub(crate) fn unknown_cursor(&self) -> Fault {
         match self.dialect {
             ErrorDialect::Bridge => self.refused(UNKNOWN_CURSOR),
-            ErrorDialect::Operations | ErrorDialect::Runs => self.must_be("one that a page gave"),
+            ErrorDialect::Operations | ErrorDialect::Runs => self.must_be("the cursor of a page"),
         }
     }
 
@@ -163,24 +159,24 @@ impl GivenParameter<'_> {
     }
 }
 
-/// A parameter, given or not.
+/// A parameter, present or not.
 pub(crate) trait Parameter: Sized {
     fn read(given: &GivenParameter<'_>) -> Result<Self, Fault>;
 
-    fn schema() -> Value {
-        json!({"type": "string"})
+    fn schema() -> Schema {
+        JsonType::String.into()
     }
 }
 
-/// The value of a parameter that is given.
+/// The value of a parameter that is present.
 pub(crate) trait ParameterValue: Sized {
-    /// Whether an empty parameter counts as not given.
+    /// Whether an empty parameter counts as absent.
     const EMPTY_IS_ABSENT: bool = true;
 
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault>;
 
-    fn schema() -> Value {
-        json!({"type": "string"})
+    fn schema() -> Schema {
+        JsonType::String.into()
     }
 }
 
@@ -193,7 +189,7 @@ impl<T: ParameterValue> Parameter for Option<T> {
         text.map(|text| T::read(given, text)).transpose()
     }
 
-    fn schema() -> Value {
+    fn schema() -> Schema {
         T::schema()
     }
 }
@@ -204,6 +200,10 @@ impl ParameterValue for String {
     }
 }
 
+fn whole_number(least: u64) -> Schema {
+    Schema::from([JsonType::Integer.into(), Keyword::Minimum(least.into())])
+}
+
 impl ParameterValue for u64 {
     const EMPTY_IS_ABSENT: bool = false;
 
@@ -211,12 +211,12 @@ impl ParameterValue for u64 {
         given.whole(text, 0, Self::MAX)
     }
 
-    fn schema() -> Value {
-        json!({"type": "integer", "minimum": 0})
+    fn schema() -> Schema {
+        whole_number(0)
     }
 }
 
-impl<Id: FromStr> ParameterValue for PageCursor<Id> {
+impl<At: FromStr, Of: FromStr> ParameterValue for PageCursor<At, Of> {
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|()| given.unknown_cursor())
     }
@@ -239,16 +239,16 @@ impl<const LEAST: u64, const MOST: u64> ParameterValue for WholeNumber<LEAST, MO
         given.whole(text, LEAST, MOST).map(Self)
     }
 
-    fn schema() -> Value {
-        let mut schema = json!({"type": "integer", "minimum": LEAST});
+    fn schema() -> Schema {
+        let mut schema = whole_number(LEAST);
         if MOST <= u64::from(u32::MAX) {
-            schema["maximum"] = json!(MOST);
+            schema.put(Keyword::Maximum(MOST.into()));
         }
         schema
     }
 }
 
-/// How much of something is wanted: at least one, the default if nothing is said.
+/// A count: at least one, with a default.
 #[derive(Clone, Copy)]
 pub(crate) struct RowLimit<const DEFAULT: u64, const MOST: u64>(pub(crate) u64);
 
@@ -264,12 +264,12 @@ impl<const DEFAULT: u64, const MOST: u64> Parameter for RowLimit<DEFAULT, MOST> 
         text.map_or(Ok(DEFAULT), |text| given.whole(text, 1, MOST)).map(Self)
     }
 
-    fn schema() -> Value {
-        u64::schema()
+    fn schema() -> Schema {
+        WholeNumber::<1, MOST>::schema()
     }
 }
 
-/// Yes or no; no if nothing is said.
+/// A boolean, false by default.
 impl Parameter for bool {
     fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
         match given.query.get(given.name).map(String::as_str) {
@@ -279,15 +279,15 @@ impl Parameter for bool {
         }
     }
 
-    fn schema() -> Value {
-        json!({"type": "boolean"})
+    fn schema() -> Schema {
+        JsonType::Boolean.into()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use axum::http::Uri;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::{QueryParameters, RowLimit, WholeNumber};
     use crate::{dialect::ErrorDialect, fault::Fault};
@@ -340,10 +340,12 @@ mod tests {
 
     #[test]
     fn the_document_has_names_bounds_and_comments() {
-        let shown: Vec<(&str, &str, Value)> =
-            Query::described().into_iter().map(|it| (it.name, it.description, it.schema)).collect();
-        let whole = |least: u64| json!({"type": "integer", "minimum": least});
-        assert_eq!(shown[0], ("limit", "Rows.", whole(0)));
-        assert_eq!(shown[1], ("max_chars", "", whole(1)));
+        let shown = serde_json::to_value(Query::described()).unwrap();
+        let limit = json!({"type": "integer", "minimum": 1, "maximum": 100});
+        let limit =
+            json!({"name": "limit", "in": "query", "schema": limit, "description": "Rows."});
+        assert_eq!(shown[0], limit);
+        let chars = json!({"type": "integer", "minimum": 1});
+        assert_eq!(shown[1], json!({"name": "max_chars", "in": "query", "schema": chars}));
     }
 }

@@ -1,4 +1,4 @@
-//! `/api/agent`: the tools of Muster for the agent of one node. Who calls is said by its token,
+//! `/api/agent`: Muster's tools for the agent of one node. The token identifies the caller,
 //! whatever else the request says (RUNS-TOOL-1).
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl FromRequestParts<Arc<ServerState>> for CallingAgent {
         let driver = site.app.runs().driver()?.clone();
         match head.extensions.get::<Requester>() {
             Some(Requester::Node(bearer)) => Ok(Self { driver, bearer: *bearer }),
-            _ => Err(RunFault::new(RunCode::Unauthorized, "this is no agent of a run").into()),
+            _ => Err(RunFault::new(RunCode::Unauthorized, "this is not an agent of a run").into()),
         }
     }
 }
@@ -54,8 +54,8 @@ pub(super) async fn list(
     Ok(Reply::written(Json::of(&told)))
 }
 
-/// Calls a tool: one of runs, or one of tasks and todos in the name of the node's session. Refusals
-/// are answers, too.
+/// Calls a tool: one of runs, or one of tasks and todos for the node's session. Errors of tools
+/// are normal responses.
 pub(super) async fn call(
     State(site): State<Arc<ServerState>>,
     agent: CallingAgent,
@@ -68,10 +68,10 @@ pub(super) async fn call(
         let name = wish.name.clone();
         let mut told = driver.call_tool(bearer, wish).await;
         if let Some(error) = told.error.as_mut().filter(|error| error.code == "UNKNOWN_TOOL") {
-            // The runtime knows the tools of runs alone; the nearest may be one of tasks.
+            // The runtime knows only the tools of runs; the nearest name may be one of tasks.
             let names = tool_names().chain(site.app.registry().rows().iter().map(|row| row.name));
             let near = text::nearest(&name, names).unwrap_or_default();
-            error.message = format!("there is no tool {name:?}: did you mean {near}?");
+            error.message = format!("unknown tool {name:?}: did you mean {near}?");
         }
         return Ok(Reply::written(Json::of(&told)));
     }
@@ -85,8 +85,8 @@ pub(super) async fn call(
     Ok(Reply::written(Json::of(&envelope)))
 }
 
-/// Reads by a tool of tasks or todos, for the client of an agent that lists or shows resources. The
-/// agent made no call, so the log of the run has none.
+/// Calls a reading tool of tasks or todos, for an agent's client that lists or shows resources.
+/// The agent made no call, so the run's log has none.
 pub(super) async fn read(
     State(site): State<Arc<ServerState>>,
     agent: CallingAgent,
@@ -103,7 +103,7 @@ pub(super) async fn read(
     Ok(Reply::written(Json::of(&envelope)))
 }
 
-/// Whether whatever drives runs has to make a call: it is one of its own tools, or one of the task
+/// Whether the engine of runs has to make a call: it is one of its own tools, or one of the task
 /// store that a person has to approve.
 async fn is_of_runs(site: &ServerState, bearer: Bearer, wish: &AgentWish) -> Result<bool, Fault> {
     if site.app.registry().get(&wish.name).is_none() {

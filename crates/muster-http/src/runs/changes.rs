@@ -1,12 +1,12 @@
-//! `GET /api/work/changes`: says whenever something happened in a workspace, as server-sent events.
+//! `GET /api/work/changes`: reports each change of a workspace, as server-sent events.
 //!
-//! What happened is asked for with `tasks_delta`; a number here only says that it is worth asking.
-//! Nothing is kept for a reader: one that is slow hears of many changes at once.
+//! `tasks_delta` returns what changed; a number here only says that something did.
+//! Nothing is buffered for a reader: a slow one gets many changes as one event.
 
 use std::sync::Arc;
 
 use axum::{body::Bytes, extract::State};
-use muster_api::{Json, StoreError, StreamUpdate, Subscription, runs::answers::WorkChange};
+use muster_api::{Follower, Json, News, StoreError, runs::answers::WorkChange};
 use muster_core::tasks::id::WorkspaceId;
 
 use super::request::ask;
@@ -27,7 +27,7 @@ parameters! {
 impl Parameter for WorkspaceId {
     fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
         let name = given.text().unwrap_or_default();
-        name.parse().map_err(|_| given.must_be("the name of one"))
+        name.parse().map_err(|_| given.must_be("the name of a workspace"))
     }
 }
 
@@ -36,16 +36,15 @@ pub(super) async fn follow(
     State(site): State<Arc<ServerState>>,
     Params(query): Params<WorkQuery>,
 ) -> Result<Streamed<WorkChange>, Fault> {
-    let subscription = ask(&site, move |app| Ok(app.follow_work(&query.workspace)?)).await?;
-    let first = moved_to(subscription.position());
-    let stop = site.streams.subscribe();
-    Ok(sse::respond(first, FollowedWork(subscription), stop).into())
+    let follower = ask(&site, move |app| Ok(app.follow_work(query.workspace.as_str())?)).await?;
+    let first = moved_to(follower.position());
+    Ok(sse::respond(&site, first, FollowedWork(follower)).into())
 }
 
-struct FollowedWork(Subscription);
+struct FollowedWork(Follower);
 
 impl SseSource for FollowedWork {
-    type News = Result<StreamUpdate, StoreError>;
+    type News = Result<News, StoreError>;
 
     async fn wait(&mut self) -> Self::News {
         self.0.next().await
@@ -53,11 +52,10 @@ impl SseSource for FollowedWork {
 
     async fn piece(&mut self, news: Self::News) -> NextPiece {
         match news {
-            Ok(StreamUpdate::Events(_) | StreamUpdate::Resync { .. }) => {
-                NextPiece::Send(moved_to(self.0.position()))
-            }
+            Ok(News::Events(_) | News::Gap { .. }) => NextPiece::Send(moved_to(self.0.position())),
+            Ok(News::End) => NextPiece::End,
             Err(error) => {
-                tracing::warn!(%error, "a stream of changes broke off");
+                tracing::warn!(%error, "a stream of changes failed");
                 NextPiece::End
             }
         }

@@ -72,7 +72,7 @@ pub(super) async fn reset(
     tell(&site, move |app| app.runs().carry_out(change)).await
 }
 
-/// Lets a node go on.
+/// Starts a node again.
 pub(super) async fn start(
     State(site): State<Arc<ServerState>>,
     Ids(ids): Ids<(RunId, NodeId)>,
@@ -81,7 +81,7 @@ pub(super) async fn start(
     command(&site, ids, asked, RunChangeRequest::start_node).await
 }
 
-/// Ends what a node does, and holds it.
+/// Stops a node and holds it.
 pub(super) async fn stop(
     State(site): State<Arc<ServerState>>,
     Ids(ids): Ids<(RunId, NodeId)>,
@@ -90,7 +90,7 @@ pub(super) async fn stop(
     command(&site, ids, asked, RunChangeRequest::stop_node).await
 }
 
-/// Ends the turn that a node has in flight.
+/// Interrupts the current turn of a node.
 pub(super) async fn interrupt(
     State(site): State<Arc<ServerState>>,
     Ids(ids): Ids<(RunId, NodeId)>,
@@ -99,7 +99,7 @@ pub(super) async fn interrupt(
     command(&site, ids, asked, RunChangeRequest::interrupt_node).await
 }
 
-/// A command to a node that says nothing more.
+/// A command to a node without further arguments.
 async fn command(
     site: &ServerState,
     (run, node): (RunId, NodeId),
@@ -111,7 +111,7 @@ async fn command(
     tell(site, move |app| app.runs().carry_out(change)).await
 }
 
-/// Shows the inputs of a node that wait: for a turn, or for a person because they failed.
+/// Lists the inputs of a node that wait: for a turn, or for a person because they failed.
 pub(super) async fn inbox(
     State(site): State<Arc<ServerState>>,
     Ids((run, node)): Ids<(RunId, NodeId)>,
@@ -119,7 +119,7 @@ pub(super) async fn inbox(
     tell(&site, move |app| app.runs().inbox(run, node)).await
 }
 
-/// Sends an input again whose turns failed.
+/// Sends a failed input again.
 pub(super) async fn resend(
     State(site): State<Arc<ServerState>>,
     Ids((run, node, item)): Ids<(RunId, NodeId, ItemId)>,
@@ -130,7 +130,7 @@ pub(super) async fn resend(
     tell(&site, move |app| app.runs().carry_out(change)).await
 }
 
-/// Takes a queued or failed input out again.
+/// Deletes a queued or failed input.
 pub(super) async fn cancel(
     State(site): State<Arc<ServerState>>,
     Ids((run, node, item)): Ids<(RunId, NodeId, ItemId)>,
@@ -139,7 +139,7 @@ pub(super) async fn cancel(
         .await
 }
 
-/// Makes an edge, or changes one.
+/// Creates an edge, or changes one.
 pub(super) async fn put_edge(
     State(site): State<Arc<ServerState>>,
     Ids(run): Ids<RunId>,
@@ -160,7 +160,7 @@ pub(super) async fn delete_edge(
     tell(&site, move |app| app.runs().carry_out(RunChangeRequest::delete_edge(run, edge))).await
 }
 
-/// Says something to a node.
+/// Sends a message to a node.
 pub(super) async fn chat(
     State(site): State<Arc<ServerState>>,
     Ids(run): Ids<RunId>,

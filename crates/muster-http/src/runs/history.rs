@@ -1,4 +1,4 @@
-//! What happened in a run: events, turns and artifacts in pages.
+//! The history of a run: events, turns and artifacts in pages.
 
 use std::sync::Arc;
 
@@ -7,10 +7,13 @@ use axum::{
     extract::State,
     http::{HeaderValue, Response, header},
 };
-use muster_api::runs::{
-    ArtifactsRequest, EventsRequest, PIECE_BYTES, PIECE_BYTES_MAX, RunCursor, SearchAnswer,
-    SearchRequest, TurnsRequest,
-    answers::{ArtifactPiece, ArtifactsAnswer, EventsAnswer, TurnAnswer, TurnsAnswer},
+use muster_api::{
+    PageCursor,
+    runs::{
+        ArtifactsRequest, EventsRequest, PIECE_BYTES, PIECE_BYTES_MAX, RunCursor, SearchAnswer,
+        SearchRequest, TurnsRequest,
+        answers::{ArtifactPiece, ArtifactsAnswer, EventsAnswer, TurnAnswer, TurnsAnswer},
+    },
 };
 use muster_core::run::{
     artifact::ArtifactKind,
@@ -27,16 +30,14 @@ use crate::{
     fault::Fault,
     pieces,
     reply::Streamed,
-    request::{
-        GivenParameter, Ids, Parameter, ParameterValue, Params, RowLimit, parameters, words,
-    },
+    request::{GivenParameter, Ids, Parameter, Params, RowLimit, parameters, words},
     server_state::ServerState,
 };
 
-/// Turns or artifacts of a page when no number is given, and at most.
+/// Default and maximum number of turns or artifacts on a page.
 const ROWS_DEFAULT: u64 = 100;
 const ROWS_MAX: u64 = 500;
-/// Places that are found when no number is given, and at most.
+/// Default and maximum number of search results.
 const HITS_DEFAULT: u64 = 20;
 const HITS_MAX: u64 = 100;
 
@@ -76,22 +77,11 @@ pub(super) async fn events(
     tell(&site, move |app| app.runs().events(run, &request)).await
 }
 
-/// Where a list of turns or artifacts goes on: below the number of a row.
-struct RowCursor(u64);
-
-impl ParameterValue for RowCursor {
-    const EMPTY_IS_ABSENT: bool = u64::EMPTY_IS_ABSENT;
-
-    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
-        u64::read(given, text).map(Self)
-    }
-}
-
 parameters! {
     pub(super) struct TurnsQuery {
         "nodeId" node: Option<NodeId>,
         "limit" limit: RowLimit<ROWS_DEFAULT, ROWS_MAX>,
-        "cursor" below: Option<RowCursor>,
+        "cursor" behind: Option<PageCursor<u64, TurnId>>,
     }
 }
 
@@ -101,8 +91,8 @@ pub(super) async fn turns(
     Ids(run): Ids<RunId>,
     Params(query): Params<TurnsQuery>,
 ) -> RunsReply<TurnsAnswer<'static>> {
-    let TurnsQuery { node, limit, below } = query;
-    let request = TurnsRequest { node, below: below.map(|row| row.0), limit: limit.rows() };
+    let TurnsQuery { node, limit, behind } = query;
+    let request = TurnsRequest { node, behind, limit: limit.rows() };
     tell(&site, move |app| app.runs().turns(run, request)).await
 }
 
@@ -120,7 +110,7 @@ parameters! {
     }
 }
 
-/// A piece of an artifact.
+/// A part of an artifact.
 pub(super) async fn artifact(
     State(site): State<Arc<ServerState>>,
     Ids((run, artifact)): Ids<(RunId, ArtifactId)>,
@@ -130,7 +120,7 @@ pub(super) async fn artifact(
     tell(&site, move |app| app.runs().piece(run, artifact, extent)).await
 }
 
-/// The bytes of an artifact, piece by piece, so that a large one needs no room here.
+/// The bytes of an artifact, streamed, so that a large one needs little memory.
 pub(super) async fn raw(
     State(site): State<Arc<ServerState>>,
     Ids((run, artifact)): Ids<(RunId, ArtifactId)>,
@@ -157,8 +147,8 @@ pub(super) async fn raw(
             next = match read.await {
                 Ok(piece) => Some(piece),
                 Err(_) => {
-                    // The reader must not take half of a file for the whole.
-                    let broken = std::io::Error::other("the file was changed");
+                    // The reader must not take part of a file for the whole.
+                    let broken = std::io::Error::other("the file changed while it was read");
                     sender.send(Err(broken)).await.unwrap_or_default();
                     None
                 }
@@ -179,7 +169,7 @@ parameters! {
         "turnId" turn: Option<TurnId>,
         "kind" kind: Option<ArtifactKind>,
         "limit" limit: RowLimit<ROWS_DEFAULT, ROWS_MAX>,
-        "cursor" below: Option<RowCursor>,
+        "cursor" behind: Option<PageCursor<u64, ArtifactId>>,
     }
 }
 
@@ -189,9 +179,8 @@ pub(super) async fn artifacts(
     Ids(run): Ids<RunId>,
     Params(query): Params<ArtifactsQuery>,
 ) -> RunsReply<ArtifactsAnswer<'static>> {
-    let ArtifactsQuery { node, turn, kind, limit, below } = query;
-    let below = below.map(|row| row.0);
-    let request = ArtifactsRequest { node, turn, kind, below, limit: limit.rows() };
+    let ArtifactsQuery { node, turn, kind, limit, behind } = query;
+    let request = ArtifactsRequest { node, turn, kind, behind, limit: limit.rows() };
     tell(&site, move |app| app.runs().artifacts(run, request)).await
 }
 
@@ -199,17 +188,8 @@ impl Parameter for SearchWords {
     fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
         let asked = given.text().filter(|text| text.chars().count() <= QUESTION_CHARS_MAX);
         asked.and_then(Self::of).ok_or_else(|| {
-            given.refused(format!("q must have words, {QUESTION_CHARS_MAX} characters at most"))
+            given.refused(format!("q must contain words, at most {QUESTION_CHARS_MAX} characters"))
         })
-    }
-}
-
-/// Where a search goes on.
-struct SearchPlace(RunCursor);
-
-impl ParameterValue for SearchPlace {
-    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
-        text.parse().map(Self).map_err(|()| given.must_be("the nextCursor of an answer"))
     }
 }
 
@@ -218,11 +198,11 @@ parameters! {
         "q" question: SearchWords,
         "runId" run: Option<RunId>,
         "limit" limit: RowLimit<HITS_DEFAULT, HITS_MAX>,
-        "cursor" cursor: Option<SearchPlace>,
+        "cursor" cursor: Option<RunCursor>,
     }
 }
 
-/// Finds words in one run or in all.
+/// Searches one run or all.
 pub(super) async fn search(
     State(site): State<Arc<ServerState>>,
     Params(query): Params<SearchQuery>,
@@ -230,7 +210,7 @@ pub(super) async fn search(
     let request = SearchRequest {
         question: query.question,
         run: query.run,
-        behind: query.cursor.map(|SearchPlace(cursor)| cursor),
+        behind: query.cursor,
         limit: query.limit.rows(),
     };
     tell(&site, move |app| app.runs().search(&request)).await

@@ -1,4 +1,4 @@
-//! `/api/runs` and `/api/runs/{run}`: made, listed, shown, changed, verified and deleted.
+//! `/api/runs` and `/api/runs/{run}`: create, list, show, change, verify and delete runs.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::{
     server_state::ServerState,
 };
 
-/// Runs of a page when no number is given, and at most.
+/// Default and maximum number of runs on a page.
 const RUNS_DEFAULT: u64 = 100;
 const RUNS_MAX: u64 = 500;
 
@@ -74,7 +74,7 @@ pub(super) async fn create(
     tell(&site, move |app| app.runs().create(request, asked.once)).await
 }
 
-/// Lists runs, the newest change first.
+/// Lists runs, newest change first.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
     Params(query): Params<RunsQuery>,
@@ -144,7 +144,7 @@ pub(super) async fn verify(
         .await
 }
 
-/// Puts away that a run was declared done and is not.
+/// Dismisses the notice that a run was declared done and is not.
 pub(super) async fn dismiss(
     State(site): State<Arc<ServerState>>,
     Ids(run): Ids<RunId>,

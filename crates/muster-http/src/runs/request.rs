@@ -1,4 +1,4 @@
-//! What only requests about runs have: bodies that are read field by field, and rights of senders.
+//! Parts of requests that only runs have: bodies read field by field, and rights of senders.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -10,6 +10,7 @@ use muster_api::{
         request::{JsonFields, RunBody},
     },
 };
+use muster_core::schema::Schema;
 use serde_json::Value;
 
 use crate::{
@@ -21,10 +22,10 @@ use crate::{
     server_state::ServerState,
 };
 
-/// What a handler answers: text that was written from a `T`.
+/// What a handler returns: a serialized `T`.
 pub(super) type RunsReply<T> = Result<Reply<T>, Fault>;
 
-/// Asks the application something, away from the event loop.
+/// Calls the application outside the event loop.
 pub(super) async fn ask<T: Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
@@ -33,7 +34,7 @@ pub(super) async fn ask<T: Send + 'static>(
     Ok(site.run_blocking(move || question(&app)).await??)
 }
 
-/// Asks the application something whose answer is the answer.
+/// Calls the application and returns its result as the response.
 pub(super) async fn tell<T>(
     site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
@@ -41,7 +42,7 @@ pub(super) async fn tell<T>(
     Ok(Reply::written(ask(site, question).await?))
 }
 
-/// Asks the application something whose answer may be megabytes.
+/// Calls the application for a result that may have megabytes.
 pub(super) async fn ask_large<T: Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
@@ -50,7 +51,7 @@ pub(super) async fn ask_large<T: Send + 'static>(
     Ok(site.run_large(move || question(&app)).await??)
 }
 
-/// Who sends a request about runs.
+/// The sender of a request about runs.
 #[derive(Clone, Copy)]
 pub(super) struct Sender(Requester);
 
@@ -65,7 +66,7 @@ impl<S: Sync> FromRequestParts<S> for Sender {
 }
 
 impl Sender {
-    /// Refuses a field that only a person may set, if the request has one and comes from another.
+    /// Refuses a field that only a person may set, unless a person sent the request.
     pub(super) fn may_set(self, field: Option<String>) -> RunTold<()> {
         match field {
             Some(field) if self.0.role() != Some(CallerRole::Person) => {
@@ -78,7 +79,7 @@ impl Sender {
     }
 }
 
-/// The name of a tool, as it is in the path.
+/// The name of a tool in the path.
 pub(super) struct ToolName(pub(super) String);
 
 impl PathPart for ToolName {
@@ -89,7 +90,7 @@ impl PathPart for ToolName {
     }
 }
 
-/// The name of a template, as it is in the path.
+/// The name of a template in the path.
 pub(super) struct TemplateName(pub(super) String);
 
 impl PathPart for TemplateName {
@@ -100,8 +101,8 @@ impl PathPart for TemplateName {
     }
 }
 
-/// A request with the fields of a `B`. They are read by the handler, because a run that does not
-/// exist is refused before what is wrong with them.
+/// A request with the fields of a `B`. The handler reads them, because an unknown run
+/// is reported before wrong fields.
 pub(super) type AskedRun<B> = Asked<Unread<B>>;
 
 /// The fields of a body; an empty body has none.
@@ -117,7 +118,7 @@ impl<B> RequestBody for Unread<B> {
 }
 
 impl<B: RunBody> DescribedBody for Unread<B> {
-    fn schema(_schemas: &mut Schemas) -> Value {
+    fn schema(_schemas: &mut Schemas) -> Schema {
         B::schema()
     }
 }

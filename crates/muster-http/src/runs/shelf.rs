@@ -55,7 +55,7 @@ pub(super) async fn show(
     .await
 }
 
-/// Writes a template of the user.
+/// Creates a template of the user.
 pub(super) async fn create(
     State(site): State<Arc<ServerState>>,
     asked: AskedRun<TemplateInput>,
@@ -76,7 +76,7 @@ pub(super) async fn change(
 ) -> RunsReply<TemplateWritten> {
     let input = request::template(asked.body.fields)?;
     if input.name.is_some_and(|given| given != name) {
-        let detail = "name stands in the path and cannot change";
+        let detail = "name is part of the path and cannot change";
         return Err(RunFault::new(RunCode::ReadOnlyField, detail).at("name").into());
     }
     let content = needed(input.content, "content")?;
@@ -114,7 +114,7 @@ pub(super) async fn folders(
     tell(&site, move |app| Ok(Json::of(&app.runs().folders(query.path.map(PathBuf::from))?))).await
 }
 
-/// Lists the programs that a node can be.
+/// Lists the programs that can drive a node.
 pub(super) async fn providers(State(site): State<Arc<ServerState>>) -> RunsReply<ProvidersAnswer> {
     let runs = site.app.runs().driver()?.clone();
     Ok(Reply::written(runs::providers(runs.settings()).await))

@@ -3,11 +3,11 @@
 //! ```text
 //!   hello ─ stored events after `since` ─ live ─ new events ...
 //!         ╰─ without `since`: the whole run ─╯
-//!             ╰─ a reader that does not keep up: gap, the whole run, and on behind it
+//!             ╰─ a reader that does not keep up: gap, the whole run, then the events after it
 //! ```
 //!
-//! Nothing is kept for a reader but what is being sent: the next piece is taken from the feed that
-//! all readers of a run share, when the socket has room for it.
+//! Nothing is buffered for a reader but what is being sent: the next batch is taken from the feed
+//! that all readers of a run share, when the socket has room for it.
 
 mod frame;
 mod line;
@@ -43,11 +43,11 @@ parameters! {
     }
 }
 
-/// What a reader asks for.
+/// What a reader requests.
 struct Wish {
-    /// The run; all of them without one.
+    /// The run; all of them if absent.
     run: Option<RunId>,
-    /// Number of the last event that it has seen.
+    /// Number of the last event that the reader has seen.
     since: Option<u64>,
     filter: Filter,
 }

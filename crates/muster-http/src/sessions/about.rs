@@ -1,4 +1,4 @@
-//! About the server itself: health, status, models, and the keys that it does not take.
+//! About the server itself: health, status, models, and provider keys, which it does not accept.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) struct StatusAnswer {
     load: Load,
 }
 
-/// What status says besides health.
+/// What status has besides health.
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Load {
@@ -79,7 +79,7 @@ struct Model {
     name: String,
 }
 
-/// `GET /models`: sessions that nobody drives have none.
+/// `GET /models`: sessions without a driver have none.
 pub(super) async fn models() -> Reply<ModelsAnswer> {
     Reply::of(&ModelsAnswer { models: Vec::new(), default_model: None })
 }
@@ -103,7 +103,7 @@ pub(super) struct KeyRefused {
     detail: &'static str,
 }
 
-/// A body that is not looked at.
+/// A body that is ignored.
 pub(super) struct IgnoredBody;
 
 impl<S: Sync> FromRequestParts<S> for IgnoredBody {
@@ -122,6 +122,6 @@ impl Describe for IgnoredBody {
 
 /// `POST /provider-auth/attach` and `detach` (HB-6, PF-40).
 pub(super) async fn provider_refused(_body: IgnoredBody) -> Reply<KeyRefused> {
-    let detail = "keys stay with the agent programs: sign in there, Muster takes none";
+    let detail = "keys stay with the agent programs: sign in there, Muster accepts none";
     Reply::of(&KeyRefused { ok: false, detail })
 }

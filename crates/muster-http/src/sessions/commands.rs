@@ -36,7 +36,7 @@ pub(super) struct InputRequest {
     content: Option<String>,
 }
 
-/// What everything that was accepted says of itself.
+/// Common fields of accepted requests.
 pub(super) const ACCEPTED: &str = "accepted";
 
 #[derive(Serialize, JsonSchema)]
@@ -49,13 +49,13 @@ pub(super) struct InputAnswer {
     queued: bool,
 }
 
-/// Says something to a session.
+/// Sends an input to a session.
 pub(super) async fn input(
     State(site): State<Arc<ServerState>>,
     Ids(id): Ids<SessionId>,
     asked: Asked<InputRequest>,
 ) -> SessionsReply<InputAnswer, 202> {
-    let missing = || SessionHttpFault::invalid("content", "a text is needed");
+    let missing = || SessionHttpFault::invalid("content", "a string is required");
     let text = asked.body.content.ok_or_else(missing)?;
     let input = SessionInput { text, source: None, key: asked.once };
     let said = ask(&site, move |app| app.sessions().say(&id, input)).await?;
@@ -93,14 +93,14 @@ struct CommandDetail {
     seq: u64,
 }
 
-/// Gives a session an order.
+/// Sends a command to a session.
 pub(super) async fn command(
     State(site): State<Arc<ServerState>>,
     Ids(id): Ids<SessionId>,
     asked: Asked<CommandRequest>,
 ) -> SessionsReply<CommandAnswer, 202> {
     let CommandRequest { command, payload } = asked.body;
-    let missing = || SessionHttpFault::invalid("command", "the name of a command is needed");
+    let missing = || SessionHttpFault::invalid("command", "the name of a command is required");
     let name = command.filter(|name| !name.trim().is_empty()).ok_or_else(missing)?;
     let order = order(name.trim(), &payload.unwrap_or_else(|| json!({})))?;
     let command = SessionCommand::Control(SessionControl { order, by: None, key: asked.once });
@@ -128,7 +128,7 @@ fn permission(payload: &Value) -> Result<PermissionAnswer, SessionHttpFault> {
     let word = text(payload, "decision")?;
     let decision = SessionDecision::of_word(&word).ok_or_else(|| {
         let words = SessionDecision::ALL.map(SessionDecision::word).join(", ");
-        SessionHttpFault::invalid("payload.decision", format!("one of {words} is needed"))
+        SessionHttpFault::invalid("payload.decision", format!("it must be one of {words}"))
     })?;
     let given = |name: &str| payload.get(name).filter(|value| !value.is_null()).cloned();
     let note = payload.get("note").and_then(Value::as_str).map(str::to_owned);
@@ -138,13 +138,13 @@ fn permission(payload: &Value) -> Result<PermissionAnswer, SessionHttpFault> {
 fn pin(payload: &Value) -> Result<SessionOrder, SessionHttpFault> {
     let id = text(payload, "node_id")?;
     let node = NodeId::given(&id);
-    let wrong = || SessionHttpFault::invalid("payload.pinned", "true or false is needed");
+    let wrong = || SessionHttpFault::invalid("payload.pinned", "it must be true or false");
     let pinned = payload.get("pinned").and_then(Value::as_bool).ok_or_else(wrong)?;
     Ok(SessionOrder::Pin { node, pinned })
 }
 
 fn text(payload: &Value, name: &str) -> Result<String, SessionHttpFault> {
     let given = payload.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let missing = || SessionHttpFault::invalid(&format!("payload.{name}"), "a text is needed");
+    let missing = || SessionHttpFault::invalid(&format!("payload.{name}"), "a string is required");
     given.map(str::to_owned).ok_or_else(missing)
 }

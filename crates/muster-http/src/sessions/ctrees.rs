@@ -1,19 +1,19 @@
 //! `/sessions/{id}/ctrees`: the summary, the nodes, the text within a budget (HB-13 to HB-15).
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use axum::extract::State;
-use muster_api::{App, DroppedRequest, Json, Told, TreeRequest, TreeStage};
+use muster_api::{App, DroppedRequest, Json, PageCursor, Told, TreeRequest, TreeStage};
 use muster_core::{
     ctree::{
         Collapse, Compiler, Digest, NodeId,
         tree::{Compiled, NodeView},
     },
+    schema::Schema,
     session::{SessionId, view::Ctrees},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{
     fault::SessionHttpFault,
@@ -28,13 +28,13 @@ use crate::{
     server_state::ServerState,
 };
 
-/// Nodes of a page when no number is given, and at most.
+/// Default and maximum number of nodes on a page.
 const NODES_DEFAULT: u32 = 1_000;
 const NODES_MAX: u64 = 10_000;
-/// Up to here a budget is of the text alone: what stands around the text would need most of it.
+/// Budgets up to this apply to the text alone: the rest of the response would need most of them.
 const TEXT_CHARS_MIN: u64 = 1_000;
 
-/// All five sections, right at this moment.
+/// All five sections, computed now.
 pub(super) async fn summary(
     State(site): State<Arc<ServerState>>,
     Ids(id): Ids<SessionId>,
@@ -55,8 +55,8 @@ impl ParameterValue for StageName {
         }
     }
 
-    fn schema() -> Value {
-        json!({"type": "string", "enum": ["raw", "collapsed"]})
+    fn schema() -> Schema {
+        Schema::word_of(["raw", "collapsed"])
     }
 }
 
@@ -71,15 +71,15 @@ impl StageName {
 
 parameters! {
     pub(super) struct TreeQuery {
-        /// RAW, SPEC, HEADER and FROZEN are known.
+        /// RAW, SPEC, HEADER and FROZEN are accepted.
         "stage" stage: Option<StageName>,
         /// With the first 200 characters of each text.
         "include_previews" previews: bool,
         /// With each text.
         "include_bodies" bodies: bool,
-        /// Nodes.
+        /// Number of nodes.
         "limit" limit: Option<WholeNumber<1, NODES_MAX>>,
-        /// `next_cursor` of the page before.
+        /// `next_cursor` of the previous page.
         "cursor" cursor: Option<String>,
     }
 }
@@ -152,7 +152,7 @@ fn unknown_cursor() -> SessionHttpFault {
 
 parameters! {
     pub(super) struct TextQuery {
-        /// Budget; without it the session's own.
+        /// Budget; the session's own by default.
         "max_chars" max_chars: Option<WholeNumber<1, { u64::MAX }>>,
     }
 }
@@ -187,7 +187,7 @@ pub(super) async fn compiled(
     .await
 }
 
-/// An answer with a text of at most so many characters, and its own length.
+/// A response with a text of at most this many characters, and its own length.
 struct Attempt {
     text_chars: u64,
     length: u64,
@@ -195,7 +195,7 @@ struct Attempt {
     body: TextAnswer,
 }
 
-/// The largest text whose whole answer keeps to a budget.
+/// The largest text whose whole response fits a budget.
 fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<TextAnswer> {
     let attempt = |text_chars: u64| -> Told<Attempt> {
         let (compiled, seq) = app.sessions().compiled(id, Some(text_chars))?;
@@ -209,9 +209,9 @@ fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<TextAnswer> {
         return Ok(above.body);
     }
     let mut best = attempt(max_chars.min(TEXT_CHARS_MIN))?;
-    // Between two texts that differ by one node there is no other.
+    // Two texts that differ by one node have no other text between them.
     while best.dropped > above.dropped + 1 && best.text_chars + 1 < above.text_chars {
-        // Lengths grow nearly evenly, so the border is close to where a straight line crosses it.
+        // Lengths grow nearly evenly, so linear interpolation gets close to the border.
         let room = max_chars.saturating_sub(best.length);
         let span = above.text_chars - best.text_chars;
         let growth = above.length.saturating_sub(best.length).max(1);
@@ -226,7 +226,7 @@ fn within(app: &App, id: &SessionId, max_chars: u64) -> Told<TextAnswer> {
 }
 
 fn text_of(id: &SessionId, seq: u64, compiled: Compiled, max_chars: Option<u64>) -> TextAnswer {
-    let dropped = DroppedCursor { text_chars: compiled.max_chars, behind: None };
+    let dropped = DroppedCursor { at: compiled.max_chars, of: String::new() };
     let has_dropped = compiled.collapse.dropped > 0;
     TextAnswer {
         session_id: id.clone(),
@@ -241,38 +241,15 @@ fn text_of(id: &SessionId, seq: u64, compiled: Compiled, max_chars: Option<u64>)
     }
 }
 
-/// Where a list of dropped nodes goes on: which text left them out, and behind which node.
-struct DroppedCursor {
-    text_chars: u64,
-    behind: Option<NodeId>,
-}
-
-impl DroppedCursor {
-    fn parse(text: &str) -> Option<Self> {
-        let (chars, node) = text.split_once(':')?;
-        let behind = (!node.is_empty()).then(|| NodeId::given(node));
-        Some(Self { text_chars: chars.parse().ok()?, behind })
-    }
-}
-
-impl fmt::Display for DroppedCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.text_chars)?;
-        self.behind.iter().try_for_each(|node| write!(f, "{node}"))
-    }
-}
-
-impl ParameterValue for DroppedCursor {
-    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
-        Self::parse(text).ok_or_else(|| given.unknown_cursor())
-    }
-}
+/// Where a list of dropped nodes goes on: the size of the text that left them out, and the node,
+/// which is empty at the beginning.
+type DroppedCursor = PageCursor<u64, String>;
 
 parameters! {
     pub(super) struct DroppedQuery {
-        /// Budget; without it the session's own.
+        /// Budget; the session's own by default.
         "max_chars" max_chars: Option<WholeNumber<1, { u64::MAX }>>,
-        /// Nodes.
+        /// Number of nodes.
         "limit" limit: Option<WholeNumber<1, NODES_MAX>>,
         /// `dropped_cursor`, or `next_cursor` of a page.
         "cursor" cursor: Option<DroppedCursor>,
@@ -298,7 +275,7 @@ pub(super) async fn dropped(
     Params(query): Params<DroppedQuery>,
 ) -> SessionsReply<DroppedAnswer> {
     let (max_chars, behind) = match query.cursor {
-        Some(cursor) => (Some(cursor.text_chars), cursor.behind),
+        Some(DroppedCursor { at, of }) => (Some(at), (!of.is_empty()).then(|| NodeId::given(&of))),
         None => (query.max_chars.map(|chars| chars.0), None),
     };
     let limit = query.limit.map_or(NODES_DEFAULT, WholeNumber::rows) as usize;
@@ -306,8 +283,7 @@ pub(super) async fn dropped(
     let session = id.clone();
     let page = ask(&site, move |app| app.sessions().dropped(&session, &request)).await?;
     let page = page.ok_or_else(unknown_cursor)?;
-    let next =
-        page.next.map(|node| DroppedCursor { text_chars: page.max_chars, behind: Some(node) });
+    let next = page.next.map(|node| PageCursor { at: page.max_chars, of: node });
     Ok(Reply::of(&DroppedAnswer {
         session_id: id,
         seq: page.seq,

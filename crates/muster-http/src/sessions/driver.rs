@@ -55,7 +55,7 @@ pub(super) async fn claim(
     Ids(id): Ids<SessionId>,
     asked: Asked<ClaimRequest>,
 ) -> SessionsReply<ClaimAnswer> {
-    let missing = || SessionHttpFault::invalid("host", "the name of the host is needed");
+    let missing = || SessionHttpFault::invalid("host", "the name of the host is required");
     let host = asked.body.host.ok_or_else(missing)?;
     let lease_ms = asked.body.lease_seconds.map_or(LEASE_MS_DEFAULT, |s| i64::from(s) * 1_000);
     let claim = HostClaim { host: host.clone(), lease_ms, key: asked.once };
@@ -75,7 +75,7 @@ pub(super) async fn claim(
 
 parameters! {
     pub(super) struct ReleaseQuery {
-        /// Only if this host has claimed it; else 409.
+        /// Only if this host has claimed it; otherwise 409.
         "host" host: Option<String>,
     }
 }
@@ -91,7 +91,7 @@ pub(super) async fn release(
     Ok(NoContent)
 }
 
-/// Lets the leases expire that an earlier server has given.
+/// Schedules the expiry of leases that an earlier server granted.
 pub(crate) async fn watch_leases(site: Arc<ServerState>) {
     let app = Arc::clone(&site.app);
     match site.run_blocking(move || app.sessions().leases()).await {
@@ -100,12 +100,12 @@ pub(crate) async fn watch_leases(site: Arc<ServerState>) {
                 expire_later(&site, session, expires_at);
             }
         }
-        Ok(Err(error)) => tracing::warn!(?error, "leases of hosts could not be read"),
-        Err(_) => tracing::warn!("leases of hosts could not be read"),
+        Ok(Err(error)) => tracing::warn!(?error, "could not read the leases of hosts"),
+        Err(_) => tracing::warn!("could not read the leases of hosts"),
     }
 }
 
-/// Ends a lease when its time is over, unless it was renewed by then.
+/// Ends a lease when its time is over, unless it was renewed.
 fn expire_later(site: &Arc<ServerState>, session: SessionId, expires_at: Timestamp) {
     let left_ms = expires_at.0.saturating_sub(site.app.now().0);
     let left = Duration::from_millis(u64::try_from(left_ms).unwrap_or(0));
@@ -122,14 +122,14 @@ fn expire_later(site: &Arc<ServerState>, session: SessionId, expires_at: Timesta
             Ok(Ok(())) => tracing::debug!(%session, "the lease of a host has expired"),
             Ok(Err(SessionFault::Refused(rejection))) => is_settled(&session, &rejection),
             Ok(Err(SessionFault::Store(error))) => {
-                tracing::warn!(%session, %error, "a lease did not expire in time");
+                tracing::warn!(%session, %error, "could not expire a lease");
             }
-            Err(error) => tracing::warn!(%session, %error, "a lease did not expire in time"),
+            Err(error) => tracing::warn!(%session, %error, "could not expire a lease"),
         }
     });
 }
 
-/// A lease that was renewed or released, or whose session is gone, is somebody else's business.
+/// A lease that was renewed or released, or whose session was deleted, is not ended here.
 fn is_settled(session: &SessionId, rejection: &SessionRejection) {
-    tracing::debug!(%session, ?rejection, "a lease does not expire now");
+    tracing::debug!(%session, ?rejection, "the lease was renewed, released or deleted");
 }

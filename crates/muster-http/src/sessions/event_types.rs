@@ -1,7 +1,7 @@
 //! Which stored events a reader of the stream wants, by their type.
 //!
 //! Messages of the connection itself are not events of the log and pass every filter: the greeting,
-//! gaps, and the snapshots of todo lists, without which a reader could not be right again.
+//! gaps, and the snapshots of todo lists, without which a reader could not recover.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -16,11 +16,11 @@ use crate::{
     sse,
 };
 
-/// The types that are wanted; without any, all are.
+/// The wanted types; empty for all.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeFilter(BTreeSet<String>);
 
-/// What is looked at of a stored event.
+/// The part of a stored event that is checked.
 #[derive(Deserialize)]
 struct Typed<'a> {
     #[serde(rename = "type", borrow)]
@@ -28,7 +28,7 @@ struct Typed<'a> {
 }
 
 impl Parameter for TypeFilter {
-    /// Names with commas between them. A name that no event has yet is fine, because outside
+    /// Comma-separated names. Unknown names are allowed, because outside
     /// programs choose their own.
     fn read(given: &GivenParameter<'_>) -> Result<Self, Fault> {
         let Some(types) = given.text() else { return Ok(Self::default()) };
@@ -36,7 +36,7 @@ impl Parameter for TypeFilter {
         let is_bad = |name: &&str| name.is_empty() || text::chars(name) > TYPE_CHARS_MAX;
         if names.clone().any(|name| is_bad(&name)) {
             return Err(given.refused(format!(
-                "types of events with commas between them are needed, \
+                "it must be a comma-separated list of event types, \
                  each with 1 to {TYPE_CHARS_MAX} characters"
             )));
         }
@@ -45,7 +45,7 @@ impl Parameter for TypeFilter {
 }
 
 impl TypeFilter {
-    /// The wanted events, one after the other. Without a filter, nothing is copied or looked at.
+    /// The wanted events, one after the other. Without a filter, nothing is copied or checked.
     pub(super) fn pass(&self, batches: &[Batch]) -> Bytes {
         match batches {
             [only] if self.0.is_empty() => only.shared_bytes(),

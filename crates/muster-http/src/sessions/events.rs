@@ -1,7 +1,7 @@
-//! `GET /sessions/{id}/events`: the session's events as a stream, from any point ever written.
+//! `GET /sessions/{id}/events`: the session's events as a stream, from any stored position.
 //!
 //! ```text
-//!   hello ─ snapshots ─ stored events behind `after_seq` ─ live events        (SS-7)
+//!   hello ─ snapshots ─ stored events after `after_seq` ─ live events         (SS-7)
 //!                        ╰─ a reader that does not keep up: gap, snapshots, and on  (SS-10)
 //! ```
 
@@ -18,24 +18,25 @@ use muster_api::{
 };
 use muster_core::{
     AnyObject,
+    schema::{JsonType, Keyword, Schema},
     session::{
         SessionId,
         stream::{StreamOpening, StreamRequest},
     },
 };
 use schemars::JsonSchema;
-use serde_json::{Value, json};
 
 use super::{event_types::TypeFilter, fault::SessionHttpFault, request::ask};
 use crate::{
     describe::{Describe, Described},
     fault::Fault,
+    openapi::parts::{MediaType, ParameterDoc, ParameterPlace},
     request::{GivenParameter, Ids, Parameter, Params, WholeNumber, parameters},
     server_state::ServerState,
     sse::{self, NextPiece, SseSource},
 };
 
-/// Whether a stream begins with what happened so far.
+/// Whether a stream begins with past events.
 #[derive(Clone, Copy)]
 struct Replay(bool);
 
@@ -44,26 +45,26 @@ impl Parameter for Replay {
         bool::read(given).map(Self)
     }
 
-    fn schema() -> Value {
-        json!({"type": "string", "enum": ["true", "1", "false", "0"]})
+    fn schema() -> Schema {
+        Schema::word_of(["true", "1", "false", "0"])
     }
 }
 
 parameters! {
     pub(super) struct FollowQuery {
-        /// Begin with what happened so far.
+        /// Begin with past events.
         "replay" replay: Replay,
-        /// Replay so many events at most.
+        /// Replay at most this many events.
         "limit" limit: Option<WholeNumber<1, { u64::MAX }>>,
-        /// Resume behind this seq or event id.
+        /// Resume after this seq or event id.
         "from_id" from_id: Option<String>,
-        /// Only stored events of these types, with commas between them. Messages without `id:` come
-        /// all the same: `stream.hello`, `stream.gap` and the snapshots of todo lists.
+        /// Only stored events of these types, comma-separated. Messages without `id:` are
+        /// always sent: `stream.hello`, `stream.gap` and the snapshots of todo lists.
         "types" types: TypeFilter,
     }
 }
 
-/// The header in which browsers say where to resume; it wins over the query.
+/// The header in which browsers send the resume point; it wins over the query.
 pub(super) struct LastEventId(Option<String>);
 
 impl<S: Sync> FromRequestParts<S> for LastEventId {
@@ -77,14 +78,17 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
 
 impl Describe for LastEventId {
     fn describe(route: &mut Described<'_>) {
-        route.query.push(json!({
-            "name": "Last-Event-ID", "in": "header", "schema": {"type": "string"},
-            "description": "The last seq or event id handled; wins over the query.",
-        }));
+        route.parameters.push(ParameterDoc {
+            name: "Last-Event-ID",
+            place: ParameterPlace::Header,
+            required: false,
+            schema: JsonType::String.into(),
+            description: "The last seq or event id handled; wins over the query.",
+        });
     }
 }
 
-/// Events of a session as they are sent, in the form of server-sent events.
+/// Events of a session in the format of server-sent events.
 pub(super) struct EventStream(Response<Body>);
 
 impl IntoResponse for EventStream {
@@ -96,21 +100,20 @@ impl IntoResponse for EventStream {
 impl Describe for EventStream {
     fn describe(route: &mut Described<'_>) {
         let event = route.schemas.answered::<SentEvent>();
-        let data = json!({
-            "type": "string", "contentMediaType": "application/json", "contentSchema": event,
-        });
-        let item = json!({
-            "type": "object",
-            "properties": {"data": data, "id": {"type": "string"}},
-            "required": ["data"],
-        });
-        let content = json!({"schema": {"type": "string"}, "itemSchema": item});
-        route.answer = Some((200, json!({"text/event-stream": content})));
+        let data = Schema::from([
+            JsonType::String.into(),
+            Keyword::Other("contentMediaType".to_owned(), "application/json".into()),
+            Keyword::ContentSchema(Box::new(event)),
+        ]);
+        let mut item = Schema::object([("data", data), ("id", JsonType::String.into())]);
+        item.put(Keyword::Required(vec!["data".to_owned()]));
+        let content = MediaType::stream(JsonType::String.into(), item);
+        route.answer = Some((200, [("text/event-stream", content)].into()));
     }
 }
 
 /// One event. `payload` repeats `data`. Without `seq` it belongs to this connection only: the
-/// greeting `stream.hello`, a todo list as it is now, or `stream.gap`.
+/// greeting `stream.hello`, the current state of a todo list, or `stream.gap`.
 #[derive(JsonSchema)]
 #[schemars(rename = "SessionEvent")]
 #[expect(dead_code, reason = "events are stored as text; this only describes them")]
@@ -165,9 +168,8 @@ pub(super) async fn follow(
         let snapshots = messages.snapshots(now, &state);
         snapshots.iter().for_each(|event| sse::push_unnumbered(&mut text, event));
     }
-    let stop = site.streams.subscribe();
-    let source = FollowedSession { site, id, types, messages, follower };
-    Ok(EventStream(sse::respond(text.into(), source, stop)))
+    let source = FollowedSession { site: Arc::clone(&site), id, types, messages, follower };
+    Ok(EventStream(sse::respond(&site, text.into(), source)))
 }
 
 /// A stored event as a frame of the stream (SS-2).
@@ -203,7 +205,7 @@ impl SseSource for FollowedSession {
             }
             Ok(News::End) => NextPiece::End,
             Err(error) => {
-                tracing::warn!(%error, session = %self.id, "a stream broke off");
+                tracing::warn!(%error, session = %self.id, "a stream failed");
                 NextPiece::End
             }
         }
@@ -211,7 +213,7 @@ impl SseSource for FollowedSession {
 }
 
 impl FollowedSession {
-    /// SS-10: what was dropped, then every list as it stands.
+    /// SS-10: what was dropped, then the current state of every list.
     async fn gap(&mut self, from: u64, to: u64) -> Option<Bytes> {
         let id = self.id.clone();
         let state = ask(&self.site, move |app| app.sessions().snapshots(&id)).await.ok()?;

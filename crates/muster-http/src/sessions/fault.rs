@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{dialect, refusal::json_response};
 
-/// Why a request of the bridge was not carried out.
+/// Why a request of the bridge failed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SessionHttpFault {
     status: StatusCode,
@@ -30,7 +30,7 @@ impl SessionHttpFault {
         Self { status, code, detail: detail.into(), path: None }
     }
 
-    /// Names the field or parameter that is to blame.
+    /// Names the field or parameter at fault.
     pub(super) fn at(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
@@ -41,12 +41,12 @@ impl SessionHttpFault {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", detail)
     }
 
-    /// A field or parameter is missing or has a bad value.
+    /// A field or parameter is missing or invalid.
     pub(crate) fn invalid(path: &str, detail: impl Into<Value>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail).at(path)
     }
 
-    /// Nothing is there.
+    /// Something does not exist.
     pub(crate) fn not_found(detail: impl Into<Value>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", detail)
     }
@@ -72,14 +72,14 @@ impl From<SessionFault> for SessionHttpFault {
         match fault {
             SessionFault::Refused(rejection) => Self::from(*rejection),
             SessionFault::Store(StoreError::Busy { .. }) => {
-                let detail = "the store is busy; nothing was written: try again";
+                let detail = "the store is busy; nothing was written: retry";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
             }
             SessionFault::Store(error) => {
                 tracing::error!(%error, "a request of the bridge failed");
                 let detail = match error {
                     StoreError::Full { .. } => {
-                        "the disk of the store is full; nothing was written: make room"
+                        "the disk of the store is full; nothing was written: free some space"
                     }
                     StoreError::Displaced { .. } => {
                         "a file of the store was removed or replaced; nothing was written: put it \
@@ -101,7 +101,7 @@ impl From<SessionFault> for SessionHttpFault {
 }
 
 impl From<RunFault> for SessionHttpFault {
-    /// The run of a session's node says no to an input.
+    /// The run of a session's node rejects an input.
     fn from(fault: RunFault) -> Self {
         let RunFault { code, detail, path, .. } = fault;
         match code.status() {
@@ -116,15 +116,15 @@ impl From<RunFault> for SessionHttpFault {
 impl From<SessionRejection> for SessionHttpFault {
     fn from(rejection: SessionRejection) -> Self {
         match rejection {
-            SessionRejection::UnknownSession => Self::not_found("there is no such session"),
+            SessionRejection::UnknownSession => Self::not_found("the session does not exist"),
             SessionRejection::SessionEnded => Self::not_found("the session was deleted"),
-            SessionRejection::SessionExists => Self::conflict("there is a session under this id"),
+            SessionRejection::SessionExists => Self::conflict("a session with this id exists"),
             SessionRejection::Blank { field } => Self::invalid(field, "it must not be blank"),
             SessionRejection::TooLong { field, limit, actual } => {
                 Self::invalid(field, json!({"limit": limit, "actual": actual}))
             }
             SessionRejection::TooDeep { limit } => {
-                Self::invalid("data", format!("it may have {limit} levels at most"))
+                Self::invalid("data", format!("it may have at most {limit} levels"))
             }
             SessionRejection::ReservedType { kind } => {
                 Self::invalid("type", format!("only the server writes {kind} events"))
@@ -152,25 +152,25 @@ impl From<SessionRejection> for SessionHttpFault {
             SessionRejection::LeaseOutOfRange { lease_ms } => {
                 let least = LEASE_MS_MIN / 1_000;
                 let most = LEASE_MS_MAX / 1_000;
-                let detail = format!("{least} to {most} seconds are possible, not {lease_ms} ms");
+                let detail = format!("it must be {least} to {most} seconds, not {lease_ms} ms");
                 Self::invalid("lease_seconds", detail)
             }
             SessionRejection::NothingRunning => Self::conflict("no turn is running"),
             SessionRejection::QueueFull { limit } => {
-                Self::conflict(format!("{limit} inputs are waiting; no more can"))
+                Self::conflict(format!("{limit} inputs are waiting, which is the limit"))
             }
             SessionRejection::UnknownRequest { request_id } => {
-                let detail = format!("nobody asked for the approval {request_id:?}");
+                let detail = format!("no approval was requested as {request_id:?}");
                 Self::not_found(detail).at("payload.request_id")
             }
             SessionRejection::AlreadyAnswered { request_id, decision } => {
                 Self::conflict(json!({"request_id": request_id, "decision": decision}))
             }
             SessionRejection::UnknownNode { node_id } => {
-                Self::not_found(format!("there is no node {node_id:?}")).at("payload.node_id")
+                Self::not_found(format!("unknown node {node_id:?}")).at("payload.node_id")
             }
             SessionRejection::UnknownScope { scope } => {
-                Self::not_found(format!("there is no todo list {:?}", scope.as_str())).at("scope")
+                Self::not_found(format!("unknown todo list {:?}", scope.as_str())).at("scope")
             }
         }
     }
@@ -196,19 +196,19 @@ impl SessionHttpFault {
     }
 }
 
-/// Why a `todo` is no update, for people.
+/// Why a `todo` is not a valid update, for people.
 fn words(malformed: &Malformed) -> String {
     match malformed {
         Malformed::NeitherArrayNorObject => "it is neither an array nor an object".to_owned(),
-        Malformed::NoOperation => "it names no operation: op is needed".to_owned(),
+        Malformed::NoOperation => "op is required".to_owned(),
         Malformed::UnknownOperation(given) => {
-            format!("there is no operation {given:?}: replace, clear, patch, upsert or delete")
+            format!("unknown operation {given:?}: use replace, clear, patch, upsert or delete")
         }
         Malformed::NoItems => "a replace needs the array items".to_owned(),
         Malformed::NoUsableItem => "no entry of items has a title".to_owned(),
         Malformed::NoUsablePatch => "no patch has an id and something to change".to_owned(),
         Malformed::NoTitle => "the item has no title".to_owned(),
-        Malformed::NoId => "there is no usable id to delete".to_owned(),
+        Malformed::NoId => "delete needs a valid id".to_owned(),
     }
 }
 
@@ -233,6 +233,6 @@ mod tests {
     fn a_full_disk_is_called_that() {
         let full = StoreError::Full { location: "/somewhere".to_owned() };
         let fault = SessionHttpFault::from(SessionFault::Store(full));
-        assert!(format!("{fault:?}").contains("make room"), "{fault:?}");
+        assert!(format!("{fault:?}").contains("free some space"), "{fault:?}");
     }
 }

@@ -75,11 +75,11 @@ pub(super) async fn record(
     asked: Asked<EventRequest>,
 ) -> SessionsReply<EventAnswer, 202> {
     let request = asked.body;
-    let missing = || SessionHttpFault::invalid("type", "the type of the event is needed");
+    let missing = || SessionHttpFault::invalid("type", "the type of the event is required");
     let kind = request.kind.filter(|kind| !kind.trim().is_empty()).ok_or_else(missing)?;
     let given = match request.id {
         Some(id) if id.trim().is_empty() || id.chars().count() > ID_CHARS_MAX => {
-            let detail = format!("1 to {ID_CHARS_MAX} characters are needed");
+            let detail = format!("it must have 1 to {ID_CHARS_MAX} characters");
             return Err(SessionHttpFault::invalid("id", detail).into());
         }
         Some(id) => Some(CallKey { key: id, digest: digest("", &asked.raw) }),
@@ -113,7 +113,7 @@ pub(super) async fn record(
     }))
 }
 
-/// A call without these fields cannot be shown, or joined with its result.
+/// A call without these fields cannot be shown, or matched with its result.
 fn check_tool_call(data: &Map<String, Value>) -> Result<(), SessionHttpFault> {
     for name in ["call_id", "tool"] {
         let is_usable = |value: &Value| value.is_string() || value.is_number() || value.is_null();
@@ -140,7 +140,7 @@ fn body_of(
         match given {
             Some(Value::Object(body)) => return Ok(body),
             None | Some(Value::Null) => {}
-            Some(_) => return Err(SessionHttpFault::invalid(name, "an object is needed")),
+            Some(_) => return Err(SessionHttpFault::invalid(name, "it must be an object")),
         }
     }
     Ok(Map::new())

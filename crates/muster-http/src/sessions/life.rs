@@ -1,4 +1,4 @@
-//! `/sessions` and `/sessions/{id}`: made, listed, shown and ended (HB-7, HB-8).
+//! `/sessions` and `/sessions/{id}`: create, list, show and end sessions (HB-7, HB-8).
 
 use std::{path::Path, sync::Arc};
 
@@ -25,9 +25,9 @@ use crate::{
     server_state::ServerState,
 };
 
-/// Sessions of a page at most.
+/// Largest page of sessions.
 const SESSIONS_MAX: u64 = 1_000;
-/// How parameters that filter by metadata begin.
+/// Prefix of parameters that filter by metadata.
 const METADATA: &str = "metadata.";
 /// The header with the cursor of the next page.
 const NEXT_CURSOR: &str = "x-next-cursor";
@@ -41,7 +41,7 @@ pub(super) struct NewSessionRequest {
     title: Option<String>,
     model: Option<String>,
     mode: Option<String>,
-    /// Anything; it is kept as it is.
+    /// Anything; it is stored as it is.
     overrides: Option<Value>,
     #[schemars(with = "Option<AnyObject>")]
     metadata: Option<Map<String, Value>>,
@@ -58,7 +58,7 @@ pub(super) struct CreateAnswer {
     logging_dir: Option<String>,
 }
 
-/// Makes a session.
+/// Creates a session.
 pub(super) async fn create(
     State(site): State<Arc<ServerState>>,
     asked: Asked<NewSessionRequest>,
@@ -67,7 +67,7 @@ pub(super) async fn create(
     if let Some(folder) = request.workspace.as_deref().filter(|folder| !folder.is_empty())
         && !Path::new(folder).is_dir()
     {
-        let detail = format!("there is no folder {folder}");
+        let detail = format!("the folder {folder} does not exist");
         return Err(SessionHttpFault::invalid("workspace", detail).into());
     }
     let create = Create {
@@ -88,7 +88,7 @@ pub(super) async fn create(
     let made = ask(&site, move |app| app.sessions().create(create)).await?;
     Ok(Reply::of(&CreateAnswer {
         session_id: made.id,
-        // Nothing drives a fresh session: even a first input has had its turn by now.
+        // Nothing drives a new session: even the turn of a first input is over by now.
         status: SessionStatus::Idle,
         created_at: made.created_at.rfc3339(),
         logging_dir: None,
@@ -97,7 +97,7 @@ pub(super) async fn create(
 
 words! { SessionStatus: SessionStatus::ALL, SessionStatus::word; }
 
-/// Values that metadata must have, by their keys.
+/// Values that metadata must have, by key.
 struct MetadataFilter(Vec<(String, String)>);
 
 impl Parameter for MetadataFilter {
@@ -107,7 +107,7 @@ impl Parameter for MetadataFilter {
             match name.strip_prefix(METADATA) {
                 None => {}
                 Some("") => {
-                    let detail = "a key is needed: metadata.key=value";
+                    let detail = "write it as metadata.key=value";
                     return Err(SessionHttpFault::invalid(METADATA, detail).into());
                 }
                 Some(key) => wanted.push((key.to_owned(), value.clone())),
@@ -119,20 +119,20 @@ impl Parameter for MetadataFilter {
 
 parameters! {
     pub(super) struct SessionsQuery {
-        /// So many sessions at most.
+        /// At most this many sessions.
         "limit" limit: Option<WholeNumber<1, SESSIONS_MAX>>,
-        /// `X-Next-Cursor` of the page before.
+        /// `X-Next-Cursor` of the previous page.
         "cursor" cursor: Option<SessionCursor>,
-        /// Only sessions that are so.
+        /// Only sessions with this status.
         "status" status: Option<SessionStatus>,
         /// Only sessions of this folder.
         "workspace" workspace: Option<String>,
-        /// Only sessions whose metadata have this value under `key`, which may be any key.
+        /// Only sessions whose metadata has this value under `key`, which may be any key.
         "metadata.key" metadata: MetadataFilter,
     }
 }
 
-/// The sessions, newest first; all of them unless less is asked for.
+/// The sessions, newest first; all of them unless restricted.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
     Params(query): Params<SessionsQuery>,
@@ -146,7 +146,7 @@ pub(super) async fn list(
     };
     let page = ask(&site, move |app| app.sessions().list(&request)).await?;
     let mut reply = Reply::of(&page.sessions);
-    // The answer is an array, so what is not a session has no place in it.
+    // The response is an array, so only sessions can be in it.
     if let Some(next) = page.next.and_then(|next| next.to_string().parse().ok()) {
         reply.headers_mut().insert(NEXT_CURSOR, next);
     }

@@ -1,9 +1,10 @@
-//! What only requests of the bridge have: bodies that are read as a whole.
+//! Parts of requests that only the bridge has: bodies that are read as a whole.
 
 use std::sync::Arc;
 
 use axum::body::Bytes;
 use muster_api::App;
+use muster_core::schema::Schema;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,18 +18,18 @@ use crate::{
     server_state::ServerState,
 };
 
-/// What a handler of the bridge answers.
+/// What a handler of the bridge returns.
 pub(super) type SessionsReply<T, const STATUS: u16 = 200> = Result<Reply<T, STATUS>, Fault>;
 
 impl<T: DeserializeOwned> RequestBody for T {
-    /// Nothing at all means `{}`.
+    /// An empty body means `{}`.
     fn read(body: &Bytes) -> Result<Self, Fault> {
         let text = if body.trim_ascii().is_empty() { b"{}" } else { &body[..] };
         let value: Value = serde_json::from_slice(text).map_err(|error| {
             SessionHttpFault::unreadable(format!("the body is not JSON: {error}"))
         })?;
         if !value.is_object() {
-            return Err(SessionHttpFault::invalid("body", "a JSON object is needed").into());
+            return Err(SessionHttpFault::invalid("body", "it must be a JSON object").into());
         }
         serde_path_to_error::deserialize(value).map_err(|error| {
             let path = error.path().to_string();
@@ -38,12 +39,12 @@ impl<T: DeserializeOwned> RequestBody for T {
 }
 
 impl<T: DeserializeOwned + JsonSchema> DescribedBody for T {
-    fn schema(schemas: &mut Schemas) -> Value {
+    fn schema(schemas: &mut Schemas) -> Schema {
         schemas.asked::<T>()
     }
 }
 
-/// Asks the application something, away from the event loop.
+/// Calls the application outside the event loop.
 pub(super) async fn ask<T: Send + 'static, F: Into<Fault> + Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> Result<T, F> + Send + 'static,
@@ -52,7 +53,7 @@ pub(super) async fn ask<T: Send + 'static, F: Into<Fault> + Send + 'static>(
     site.run_blocking(move || question(&app)).await?.map_err(Into::into)
 }
 
-/// The same, where the answer is the answer.
+/// Calls the application and returns its result as the response.
 pub(super) async fn tell<T: serde::Serialize + Send + 'static, F: Into<Fault> + Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> Result<T, F> + Send + 'static,

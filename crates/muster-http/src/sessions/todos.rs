@@ -18,7 +18,7 @@ use crate::{
     server_state::ServerState,
 };
 
-/// Entries of a history when no number is given.
+/// Default number of history entries.
 const ENTRIES_DEFAULT: u32 = 50;
 
 parameters! {
@@ -40,16 +40,16 @@ pub(super) async fn show(
 
 parameters! {
     pub(super) struct HistoryQuery {
-        /// Which list; `main` without it.
+        /// Which list; `main` by default.
         "scope" scope: Option<String>,
-        /// Entries.
+        /// Number of entries.
         "limit" limit: Option<WholeNumber<1, { HISTORY_ENTRIES_MAX as u64 }>>,
         /// Only revisions below this one.
         "before" before: Option<WholeNumber<0, { i64::MAX.unsigned_abs() }>>,
     }
 }
 
-/// One list as it was after each revision, newest first.
+/// One list after each of its revisions, newest first.
 pub(super) async fn history(
     State(site): State<Arc<ServerState>>,
     Ids(id): Ids<SessionId>,

@@ -15,7 +15,7 @@ const WORKSPACE: &str = "nova/pay";
 fn bytes_max(toolset: Toolset) -> usize {
     match toolset {
         Toolset::Core | Toolset::Daily => 12_000,
-        Toolset::Full => 60_000,
+        Toolset::Full => 62_000,
     }
 }
 

@@ -161,13 +161,13 @@ fn mcp_tool_7_tasks_are_listed_behind_the_last_plan_and_pages_name_the_next() {
         (entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>(), next)
     };
     let first = ResourcePage::of(None).expect("the first page");
-    assert_eq!(ids(&first, &result), (vec!["PLAN-001".to_owned()], Some("plans:p1".to_owned())));
+    assert_eq!(ids(&first, &result), (vec!["PLAN-001".to_owned()], Some("plans@p1".to_owned())));
     result.plans_pagination.next_cursor = None;
-    let second = ResourcePage::of(Some("plans:p1")).expect("a page");
+    let second = ResourcePage::of(Some("plans@p1")).expect("a page");
     let both = vec!["PLAN-001".to_owned(), "TASK-001".to_owned()];
-    assert_eq!(ids(&second, &result), (both, Some("tasks:t1".to_owned())));
+    assert_eq!(ids(&second, &result), (both, Some("tasks@t1".to_owned())));
     assert_eq!(
-        ResourcePage::of(Some("tasks:t1")).expect("a page").question("w")["tasks_cursor"],
+        ResourcePage::of(Some("tasks@t1")).expect("a page").question("w")["tasks_cursor"],
         "t1"
     );
     assert_eq!(ResourcePage::of(Some("7")).expect_err("refused").code.0, -32602);

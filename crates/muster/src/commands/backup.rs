@@ -10,7 +10,7 @@ use crate::{config::Settings, output, storage};
 /// Copy the store to a file while it stays in use
 ///
 /// The copy is a complete store as of one moment, in the layout that it has: an older one is copied
-/// without being migrated. It appears under its name when it is whole. To use it, put it into a
+/// without being migrated. It appears under its name once it is complete. To use it, put it into a
 /// storage folder of its own under the name of the original.
 #[derive(Args)]
 #[command(after_help = "\
@@ -26,10 +26,10 @@ pub(crate) struct Backup {
 pub(crate) fn run(settings: &Settings, backup: &Backup) -> anyhow::Result<ExitCode> {
     let file = backup.file.display();
     if backup.file.exists() {
-        bail!("{file} exists already: name a new file, or move the old one away");
+        bail!("{file} already exists: choose another name, or move the old file away");
     }
     let store = storage::inspect(settings)?;
     store.and_then(|store| store.backup(&backup.file)).map_err(storage::explained)?;
-    output::print(&format!("the store was copied to {file}\n"))?;
+    output::print(&format!("copied the store to {file}\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,11 @@
-//! `muster call`: every tool of the registry as a command, straight on the store.
+//! `muster call`: every tool of the registry as a command, straight on the store, and the routes
+//! that are not tools, sent to the running server.
 //!
 //! The command line below `call` is built from the registry's rows when it is needed, so that no
 //! tool is named here and other commands do not pay for it.
 
 mod flag;
+mod route;
 mod shape;
 mod tool;
 
@@ -15,9 +17,9 @@ use serde_json::{Map, Value};
 
 use crate::{USAGE, config::Settings, output, storage};
 
-/// Call a tool from the shell and print its answer as JSON
+/// Call a tool from the shell and print its result as JSON
 ///
-/// Works straight on the store; no server is needed. The answer is indented on a terminal and on
+/// Works directly on the store; no server is needed. The result is indented on a terminal and on
 /// one line in a pipe. The exit code is 0 when the call succeeded, 1 when the tool refused it, 2
 /// when the command line is wrong.
 #[derive(Args)]
@@ -29,11 +31,14 @@ pub(crate) struct CallCommand {
     words: Vec<OsString>,
 }
 
-/// Calls the tool and prints its answer.
+/// Calls the tool and prints its result.
 pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<ExitCode> {
+    if route::is_asked_for(&call.words) {
+        return route::run(settings, call.words);
+    }
     let registry = Registry::default();
     let program = [OsString::from("muster call")];
-    // A value that cannot be used is no matter for a call that names its workspace.
+    // An invalid default workspace does not matter to a call that names its own.
     let workspace = settings.workspace(None);
     let command = tool::command(&registry, !matches!(workspace, Ok(None)));
     let matches = command.get_matches_from(program.into_iter().chain(call.words));
@@ -59,8 +64,8 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The JSON that was given, with the flags on top. A name that is no tool takes none: its call says
-/// so.
+/// The given JSON, with the flags on top. An unknown tool takes no flags: the call itself
+/// reports it.
 fn arguments(
     registry: &Registry,
     name: &str,
@@ -95,17 +100,20 @@ fn with_workspace(
     arguments
 }
 
+/// The JSON of `--json` and where it is from.
+fn read_text(text: &str) -> Result<(&'static str, String), String> {
+    if text != "-" {
+        return Ok(("--json", text.to_owned()));
+    }
+    let read = io::read_to_string(io::stdin());
+    Ok(("stdin", read.map_err(|error| format!("cannot read stdin: {error}"))?))
+}
+
 fn parse_object(text: &str) -> Result<Map<String, Value>, String> {
-    let (place, text) = match text {
-        "-" => {
-            let read = io::read_to_string(io::stdin());
-            ("stdin", read.map_err(|error| format!("cannot read stdin: {error}"))?)
-        }
-        text => ("--json", text.to_owned()),
-    };
+    let (place, text) = read_text(text)?;
     match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(format!("{place} holds JSON, but no object: write '{{\"workspace\":\"…\"}}'")),
-        Err(error) => Err(format!("{place} holds no JSON: {error}")),
+        Ok(_) => Err(format!("{place} is JSON but not an object: write '{{\"workspace\":\"…\"}}'")),
+        Err(error) => Err(format!("{place} is not valid JSON: {error}")),
     }
 }

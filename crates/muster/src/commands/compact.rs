@@ -1,4 +1,4 @@
-//! `muster compact`: gives room back to the disk.
+//! `muster compact`: returns free space to the disk.
 
 use std::{
     path::Path,
@@ -18,12 +18,12 @@ use crate::{config::Settings, output, run_settings, storage};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Give room back: old files of deleted runs, and what deleted sessions left in the store
+/// Free disk space: old files of deleted runs, and what deleted sessions left in the store
 ///
-/// What is deleted leaves spare room in the store's file, which it fills again before it grows;
-/// this makes the file as small as its content. Files of deleted runs wait in the trash and go when
+/// Deleted data leaves free space in the store's file, which is reused before the file grows; this
+/// shrinks the file to its content. Files of deleted runs stay in the trash until
 /// they are old enough. Nothing that can still be reached is touched. A server may be running:
-/// writes wait meanwhile. For the time it takes, the disk needs room for a second copy of the
+/// writes wait meanwhile. While it works, the disk needs space for a second copy of the
 /// store.
 #[derive(Args)]
 #[command(after_help = "\
@@ -32,7 +32,7 @@ Examples:
   muster compact
   muster compact --older-than 0         empty the whole trash")]
 pub(crate) struct CompactCommand {
-    /// Say what would be removed, and change nothing
+    /// Show what would be removed, and change nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -45,10 +45,10 @@ pub(crate) struct CompactCommand {
     json: bool,
 }
 
-/// What goes, or would go.
+/// What is removed, or would be.
 struct Room {
     trash: Vec<Discarded>,
-    /// Bytes of the store's file that hold nothing.
+    /// Unused bytes of the store's file.
     spare: u64,
 }
 
@@ -58,7 +58,7 @@ impl Room {
     }
 }
 
-/// Makes room, or says how much could be made.
+/// Frees space, or reports how much could be freed.
 pub(crate) fn run(settings: &Settings, compact: &CompactCommand) -> anyhow::Result<ExitCode> {
     let home = storage::directory(settings)?;
     let store = storage::inspect(settings)?.map_err(storage::explained)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(settings: &Settings, compact: &CompactCommand) -> anyhow::Resu
     let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is wrong")?;
     let now = Timestamp(i64::try_from(now.as_millis())?);
     let before = Timestamp(now.0 - i64::from(days) * DAY_MS);
-    let trash = discarded(&home, before).context("cannot look into the trash")?;
+    let trash = discarded(&home, before).context("cannot read the trash folder")?;
     let room = Room { trash, spare: store.spare_bytes()? };
     drop(store);
     if !compact.dry_run {
@@ -130,7 +130,7 @@ fn as_text(room: &Room, home: &Path, now: Timestamp, dry_run: bool) -> String {
     text
 }
 
-/// A number of bytes in the largest unit of which there is at least one.
+/// A number of bytes in the largest fitting unit.
 fn size(bytes: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
     match UNITS.iter().find(|(_, unit)| bytes >= *unit) {

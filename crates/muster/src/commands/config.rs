@@ -1,4 +1,4 @@
-//! `muster config`: which settings there are, what they are now, and where that came from.
+//! `muster config`: the settings, their values, and where each value came from.
 
 use std::{env, fmt::Write as _, process::ExitCode};
 
@@ -14,7 +14,7 @@ use crate::{
     screen::{Screen, Tone},
 };
 
-/// Columns of a value before the place it came from; longer values push that aside.
+/// Columns of a value before its source; a longer value pushes the source to the right.
 const VALUE_COLUMNS: usize = 32;
 
 /// Show the settings and where each value came from
@@ -37,7 +37,7 @@ pub(crate) struct ConfigCommand {
 enum View {
     /// Print every setting, its value and where that came from
     ///
-    /// The exit code is 1 when a setting has a value that it does not take.
+    /// The exit code is 1 when a setting has an invalid value.
     Show(Look),
     /// Print where the file of settings is, whether or not there is one
     Path,
@@ -57,7 +57,7 @@ pub(crate) fn run(shared: GlobalFlags, config: &ConfigCommand) -> anyhow::Result
 
 fn path() -> anyhow::Result<String> {
     let file = config::own_file(&|name| env::var_os(name))
-        .context("no home folder is known: name a file with MUSTER_CONFIG")?;
+        .context("the home folder is unknown: set MUSTER_CONFIG to the path of the file")?;
     let path = std::path::absolute(&file.path)?;
     Ok(path.display().to_string())
 }
@@ -68,7 +68,7 @@ struct Line {
     name: &'static str,
     value: ShownValue,
     source: Option<ValueSource>,
-    /// Why the value cannot be used.
+    /// Why the value is invalid.
     problem: Option<String>,
 }
 
@@ -110,8 +110,8 @@ fn show(settings: &Settings, look: &Look) -> anyhow::Result<ExitCode> {
 }
 
 fn table(screen: Screen, settings: &Settings, lines: &[Line]) -> anyhow::Result<String> {
-    let path = path().unwrap_or_else(|_| "none: no home folder is known".to_owned());
-    let there = if settings.file_path().is_some() { "" } else { "  (not there)" };
+    let path = path().unwrap_or_else(|_| "none: the home folder is unknown".to_owned());
+    let there = if settings.file_path().is_some() { "" } else { "  (does not exist)" };
     let mut text = format!("file  {path}{}\n\n", screen.paint(Tone::Faint, there));
     let width = lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
     for line in lines {

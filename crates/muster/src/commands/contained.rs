@@ -5,17 +5,17 @@ use std::{ffi::OsString, io, process::ExitCode};
 use clap::Args;
 use muster_api::runs::{LaunchError, LaunchOrder, launch};
 
-/// Exit code when the program is not there, as shells use it.
+/// Exit code when the program does not exist, as in shells.
 const NOT_FOUND: u8 = 127;
 /// Exit code when it cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
 /// Exit code when it cannot be contained.
 const NOT_CONTAINED: u8 = 125;
 
-/// Restrict this process as a server orders, then become a program
+/// Restrict this process as the server instructs, then become a program
 #[derive(Args)]
 pub(crate) struct Contained {
-    /// What to do before, as JSON
+    /// The restrictions, as JSON
     #[arg(value_parser = read_order)]
     order: LaunchOrder,
 
@@ -28,7 +28,7 @@ fn read_order(text: &str) -> Result<LaunchOrder, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Returns only when the program was not started.
+/// Returns only when the program could not be started.
 pub(crate) fn run(contained: &Contained) -> ExitCode {
     let Some((program, arguments)) = contained.command.split_first() else {
         return ExitCode::from(NOT_FOUND);

@@ -1,6 +1,6 @@
 //! `muster demo`: a team of scripted agents at work, with nothing to install and no model.
 //!
-//! Everything but the agents' words is real: a server with a store of its own, programs as nodes,
+//! Everything but the agents' words is real: a server with its own store, programs as nodes,
 //! files in a repository, diffs, an approval, a check that fails before it passes.
 
 mod part;
@@ -27,28 +27,27 @@ use muster_api::{
 };
 use muster_core::run::{approval::Verdict, id::ApprovalId, node::Provider};
 use muster_http::{
-    Authentication, CtreeDisplay, InstallationPaths, ServerOptions, limits::WRITE_STALL_MAX,
+    Authentication, CtreeDisplay, InstallationPaths, ServerOptions, limits::ServerTimes,
 };
 use tokio::{runtime, sync::oneshot};
 
 use self::part::DemoPart;
 use super::{
-    run::{self, RunPurpose, answers::ApprovalsReply, graph},
+    run::{self, RunPurpose, answers, graph},
     serve::{self, STOP_GRACE, Serving},
 };
 use crate::{client::Client, output, people::Look, stop::StopRequest};
 
-/// What the team is told to reach.
-const GOAL: &str = "A script greet.sh that greets whoever is named, with a check that proves it.";
-/// The page that the project begins with.
+/// The goal of the run.
+const GOAL: &str = "A script greet.sh that greets a person by name, with a check that proves it.";
+/// The first README of the project.
 const README: &str = "# A small project\n\nMade by `muster demo`.\n";
-/// The graph.
 const TEAM: &str = include_str!("demo/team.toml");
-/// How long a person may look at an approval before it is given.
+/// How long a person may look at an approval before it is given automatically.
 const APPROVAL_PAUSE: Duration = Duration::from_secs(3);
-/// How often approvals are looked for.
+/// Pause between two looks for approvals.
 const APPROVAL_LOOK: Duration = Duration::from_millis(300);
-/// How long the server may take to end.
+/// How long the server may take to stop.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Watch a team of scripted agents at work
@@ -76,7 +75,7 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     addr: SocketAddr,
 
-    /// Folder for project and store, which are kept then
+    /// Folder for the project and the store, which are then kept
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
@@ -99,14 +98,14 @@ pub(crate) struct DemoAgent {
     pace: u64,
 }
 
-/// Plays until Muster closes the line.
+/// Plays until Muster closes the connection.
 pub(crate) fn play(agent: &DemoAgent) -> anyhow::Result<ExitCode> {
     let pace = Duration::from_millis(agent.pace);
     stage::play(agent.part, pace, BufReader::new(io::stdin()), &mut io::stdout())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the demo takes place.
+/// The folder of the demo.
 struct Home {
     folder: PathBuf,
     kept: bool,
@@ -130,19 +129,19 @@ impl Home {
         self.folder.join("store")
     }
 
-    /// Removes what nobody asked to keep.
+    /// Removes the folder unless it was to be kept.
     fn leave(&self) {
         if self.kept {
             output::remark(&format!("the project is in {}", self.project().display()));
         } else if let Err(error) = fs::remove_dir_all(&self.folder) {
-            tracing::warn!(%error, "the folder of the demo was not removed");
+            tracing::warn!(%error, "could not remove the demo's folder");
         }
     }
 }
 
 /// Shows the demo.
 pub(crate) fn run(demo: &Demo) -> anyhow::Result<ExitCode> {
-    let home = Home::make(demo.dir.as_deref()).context("cannot make the folder of the demo")?;
+    let home = Home::make(demo.dir.as_deref()).context("cannot create the demo's folder")?;
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(perform(demo, &home));
     runtime.shutdown_timeout(END_TIMEOUT);
@@ -152,15 +151,15 @@ pub(crate) fn run(demo: &Demo) -> anyhow::Result<ExitCode> {
 
 async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
     if !make_repository(&home.project()).await? {
-        output::remark("there is no git on this machine: diffs are made without it");
+        output::remark("git is not installed: diffs are made without it");
     }
     let Serving { server, runs, written_down } = open(demo, home).await?;
     let mut stop_request = StopRequest::listen(STOP_GRACE).context("cannot listen for signals")?;
-    output::remark(&format!("the page of this demo: {}", server.page_link()?));
+    output::remark(&format!("the page of the demo: {}", server.page_link()?));
     let client = Client::local(&home.store())?;
     let (stop, stopped) = oneshot::channel::<()>();
     let serving = tokio::spawn(server.run(async move {
-        // It ends in any case; whoever would say so may be gone.
+        // The server stops in any case, and nothing else can report this error.
         stopped.await.unwrap_or_default();
         runs.shut_down().await;
     }));
@@ -171,7 +170,7 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
     let outcome = tokio::select! {
         outcome = watching => {
             let outcome = outcome?;
-            // Whoever asked to end while the run was watched is not kept waiting here.
+            // A person who pressed Ctrl+C during the run does not have to press it again.
             if demo.stay && outcome.is_ok() {
                 output::remark("the run has ended; Ctrl+C ends the server");
                 stop_request.wait().await;
@@ -189,7 +188,7 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
 
 /// A server whose only programs are the agents of the demo.
 async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
-    let program = std::env::current_exe().context("this program does not know where it is")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut settings = RunsSettings::of(home.store(), home.project());
     settings.profiles = profiles(&program, demo.pace);
     settings.launcher = Some(vec![program.to_string_lossy().into_owned(), "contained".to_owned()]);
@@ -211,7 +210,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
         },
         ctrees: CtreeDisplay::default(),
         descriptors_max: serve::raise_descriptor_limit(),
-        write_stall_max: WRITE_STALL_MAX,
+        times: ServerTimes::default(),
     };
     serve::open(&app, options, settings).await
 }
@@ -228,7 +227,7 @@ fn profiles(program: &Path, pace: u64) -> BTreeMap<(Provider, String), Profile> 
     DemoPart::value_variants().iter().map(profile).collect()
 }
 
-/// Starts the run and shows it to its end.
+/// Starts the run and follows it to its end.
 fn watch(client: &Client, project: &Path, hands_on: bool, look: &Look) -> anyhow::Result<ExitCode> {
     let graph = graph::parse(TEAM)?;
     let purpose = RunPurpose { goal: GOAL, name: None, directory: project };
@@ -248,7 +247,7 @@ fn watch(client: &Client, project: &Path, hands_on: bool, look: &Look) -> anyhow
 fn approve(client: &Client, over: &std::sync::mpsc::Receiver<()>) {
     use std::sync::mpsc::RecvTimeoutError::Timeout;
     while over.recv_timeout(APPROVAL_LOOK) == Err(Timeout) {
-        let Ok(waiting) = ApprovalsReply::pending(client) else { continue };
+        let Ok(waiting) = answers::pending_approvals(client) else { continue };
         if waiting.is_empty() || over.recv_timeout(APPROVAL_PAUSE) != Err(Timeout) {
             continue;
         }
@@ -269,7 +268,7 @@ fn give(client: &Client, id: ApprovalId) {
         },
     );
     if let Err(error) = given {
-        // Somebody else was quicker, which is what approvals are for.
-        tracing::debug!(%error, "an approval was not given");
+        // A person was quicker, which is what approvals are for.
+        tracing::debug!(%error, "could not approve; a person may have been quicker");
     }
 }

@@ -1,4 +1,4 @@
-//! `muster doctor`: looks for damage and says what it found. Changes nothing by itself.
+//! `muster doctor`: looks for damage and reports it. Changes nothing unless asked to.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{config::Settings, output, storage};
 
-/// Check the store: replay the log and compare it with what is kept
+/// Check the store: replay the log and compare the result with the stored documents
 ///
 /// Reports damage and changes nothing: an older layout is not migrated, a log is not folded back,
 /// and a damaged one is left as it is. The exit code is 0 when the store is sound and 1 when it is
@@ -25,13 +25,13 @@ pub(crate) struct Doctor {
     #[arg(long)]
     json: bool,
 
-    /// First put runs back that the store has lost, or lost the end of, out of their files in the
+    /// First restore runs that the store has lost, or lost the end of, from their files in the
     /// storage folder; no server may be running
     #[arg(long)]
     rebuild_runs: bool,
 }
 
-/// What to do first about damage.
+/// The first step after damage.
 const ADVICE: &str = "Copy the storage folder before anything else, then restore a backup.";
 
 /// Prints the report.
@@ -43,7 +43,7 @@ pub(crate) fn run(settings: &Settings, doctor: &Doctor) -> anyhow::Result<ExitCo
     let examined = match examined {
         Ok(examined) => examined,
         Err(StoreError::Damaged { place, finding }) => Examined::unusable(place, finding),
-        // Nothing is known about the store then, which is not the same as damage.
+        // Then nothing is known about the store, which is not the same as damage.
         Err(error) if doctor.json => {
             let unusable = Examined::unusable("store".to_owned(), error.to_string());
             output::print_json(&HealthReport::of(&unusable))?;
@@ -69,7 +69,7 @@ fn rebuild(settings: &Settings, quiet: bool) -> anyhow::Result<()> {
 
 /// A store that was examined.
 struct Examined {
-    /// What it is; `None` if it could not be opened.
+    /// Its engine and layout; `None` if it could not be opened.
     store: Option<Description>,
     /// Whether the next start migrates it.
     migrates: bool,
@@ -82,7 +82,7 @@ impl Examined {
         Ok(Self { store: Some(store.describe()), migrates: store.is_older(), report })
     }
 
-    /// One that could not be opened.
+    /// A store that could not be opened.
     fn unusable(place: String, finding: String) -> Self {
         let damage = vec![Damage { place, finding }];
         let report = DoctorReport { damage, ..DoctorReport::default() };
@@ -92,10 +92,10 @@ impl Examined {
 
 fn rebuilt_text(rebuilt: &Rebuilt) -> String {
     let Rebuilt { runs, continued, events, kept, diverged, unusable } = rebuilt;
-    let mut text = format!("rebuilt    {runs} runs with {events} events; {kept} were there\n");
+    let mut text = format!("rebuilt    {runs} runs with {events} events; {kept} existed\n");
     if *continued > 0 {
         text = format!(
-            "rebuilt    {runs} runs, {continued} continued, {events} events; {kept} were there\n"
+            "rebuilt    {runs} runs, {continued} continued, {events} events; {kept} existed\n"
         );
     }
     for file in diverged {
@@ -176,7 +176,7 @@ fn as_text(examined: &Examined) -> String {
     if damage.is_empty() {
         text += match migrates {
             true => "finding    sound, as far as an older layout can be examined\n",
-            false => "finding    sound: the documents are what the log adds up to\n",
+            false => "finding    sound: the documents match the log\n",
         };
         return text;
     }
@@ -194,7 +194,7 @@ fn store_text(store: &Description) -> String {
         store.engine, store.schema_version
     );
     for kept in &store.kept {
-        text += &format!("kept       {}, a copy from before a change\n", kept.display());
+        text += &format!("kept       {}, a copy made before a migration\n", kept.display());
     }
     text
 }

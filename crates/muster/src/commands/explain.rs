@@ -1,4 +1,4 @@
-//! `muster explain`: what a code of an error, a warning or a finding means.
+//! `muster explain`: what the code of an error, a warning or a finding means.
 
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -11,9 +11,10 @@ use crate::{
     screen::{Screen, Tone},
 };
 
-/// Say what an error, warning or lint code means, when it comes and what to do
+/// Explain an error, warning or lint code
 ///
-/// Without a code it lists all of them. Needs no store.
+/// Prints what it means, when it occurs and what to do. Without a code it lists all of them. Needs
+/// no store.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +44,7 @@ pub(crate) fn run(explain: &Explain) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(nearest) => {
-            let complaint = format!("there is no code {code:?}: try `muster explain {nearest}`");
+            let complaint = format!("unknown code {code:?}: try `muster explain {nearest}`");
             output::complain(&complaint);
             Ok(ExitCode::from(USAGE))
         }
@@ -60,7 +61,7 @@ fn tone(kind: CodeKind) -> Tone {
 fn one(screen: Screen, found: &Explanation) -> anyhow::Result<String> {
     let kind = match found.kind {
         CodeKind::Error => "error: the call changed nothing",
-        CodeKind::Warning => "warning: the call went through",
+        CodeKind::Warning => "warning: the call succeeded",
         CodeKind::Finding => "finding of tasks_lint",
     };
     let code = screen.paint(tone(found.kind), &found.code);

@@ -1,4 +1,4 @@
-//! `muster export`: a workspace as files that people read and git compares.
+//! `muster export`: a workspace as files that people can read and git can compare.
 
 pub(crate) mod folder;
 mod markdown;
@@ -21,9 +21,9 @@ use crate::{
 
 /// Write a workspace to a folder as readable files
 ///
-/// log.jsonl holds every event, one a line and only ever added to: `muster import` makes the same
-/// workspace of it again. plans/*.md and tasks/*.md show each plan and task for people; they are
-/// written anew each time. The same workspace always gives the same files.
+/// log.jsonl holds every event, one per line and append-only: `muster import` rebuilds the same
+/// workspace from it. plans/*.md and tasks/*.md show each plan and task for people; they are
+/// rewritten each time. The same workspace always gives the same files.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -50,7 +50,7 @@ pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCo
     log.finish()?;
     let mut pages = Vec::new();
     for id in ids(&desk)? {
-        let shown = whole(&desk, Some(&id)).with_context(|| format!("no page of {id}"))?;
+        let shown = whole(&desk, Some(&id)).with_context(|| format!("cannot read {id}"))?;
         let page = markdown::page(&shown)?;
         pages.push((id, page));
     }
@@ -64,7 +64,7 @@ pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every plan and task there is.
+/// Every plan and task.
 fn ids(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let mut ids = Vec::new();
     let mut call = ContextCall { plans_limit: PAGE_ROWS, ..ContextCall::default() };

@@ -14,7 +14,7 @@ use crate::{
 
 /// Print the shift report of a plan or task: done, remaining, risks
 ///
-/// What the next one has to know to take over. Nothing is changed; focus stays where it is.
+/// It contains what the next person or agent needs to take over. Nothing is changed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -22,11 +22,11 @@ Examples:
   muster handoff PLAN-001 --limit 30
   muster handoff TASK-001 --json | jq .handoff")]
 pub(crate) struct HandoffCommand {
-    /// Plan or task; without it the focused one
+    /// Plan or task; the focused one by default
     #[arg(value_name = "ID")]
     id: Option<String>,
 
-    /// Lines of each list at most
+    /// Maximum number of lines per list
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
 
@@ -42,8 +42,8 @@ pub(crate) fn run(settings: &Settings, handoff: &HandoffCommand) -> anyhow::Resu
     let desk = OpenWorkspace::open(settings, &handoff.place)?;
     let view = desk.ask(&HandoffCall { target: handoff.id.as_deref(), limit: handoff.limit })?;
     handoff.look.print(&view, |screen| {
-        let progress = RadarProgress::of(&view.steps, view.rollup.as_ref());
-        Ok(report_head(screen, &view.radar, progress) + &lists(screen, &view.handoff))
+        let progress = RadarProgress::of(&view.progress.steps, view.progress.rollup.as_ref());
+        Ok(report_head(screen, &view.standing.radar, progress) + &lists(screen, &view.handoff))
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -19,9 +19,9 @@ use crate::{
 
 /// Serve one agent over MCP on stdin and stdout
 ///
-/// An agent starts this itself; several may run at once on the same store, and no server is needed.
-/// It ends when the agent closes its end. Agents of a run are given one by the server, with the
-/// tools of the run besides.
+/// Agents start this themselves; several may run at once on one store, and no server is needed.
+/// It ends when the agent closes the connection. The server starts one for each agent of a run,
+/// with the tools of the run.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -29,12 +29,12 @@ Examples:
   codex mcp add muster -- muster mcp --workspace my-project
   gemini mcp add --scope user muster muster mcp --workspace my-project")]
 pub(crate) struct Mcp {
-    /// Workspace of the agent; tools that may be called without one work in it
+    /// Workspace of the agent; calls that name none work in it
     /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 
-    /// Session whose todo list the agent has; without it one of its own, made when it first writes
+    /// Session with the agent's todo list; by default a new one, created at its first write
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 
@@ -48,7 +48,7 @@ pub(crate) struct Mcp {
     toolset: Option<Toolset>,
 }
 
-/// Serves until the agent leaves.
+/// Serves until the agent disconnects.
 pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
     let workspace = settings.workspace(mcp.workspace.as_deref())?;
     let toolset = settings.get_over(&TOOLSET, mcp.toolset)?.value;

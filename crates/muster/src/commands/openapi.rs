@@ -6,7 +6,7 @@ use muster_api::Registry;
 
 use crate::output;
 
-/// Prints the document, indented whatever reads it: it is kept in repositories and compared by
+/// Prints the document, always indented: it is stored in repositories and compared line by
 /// line.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let document = muster_http::openapi::document(&Registry::default());

@@ -57,7 +57,7 @@ struct Revoke {
     all: bool,
 }
 
-/// The body of a request that says everything by its path.
+/// The body of a request that is fully described by its path.
 #[derive(Serialize)]
 struct NoFields {}
 

@@ -14,12 +14,12 @@ use crate::{
 /// Protect the person's key with a passphrase
 ///
 /// What only a person may do (answer approvals, change permissions and limits, delete runs) needs
-/// the person's key, which is kept in the folder `person` of the storage folder. Without a
-/// passphrase every process of the same user that nothing contains can read it and act as the
+/// the person's key, which is stored in the folder `person` of the storage folder. Without a
+/// passphrase every uncontained process of the same user can read it and act as the
 /// person. With one, the page asks for it at each sign-in and commands when they need the key.
 ///
-/// Setting, changing or removing the passphrase makes a new key: browsers have to sign in again.
-/// Scripts name a file that holds the passphrase with MUSTER_PASSPHRASE_FILE; - is standard input.
+/// Setting, changing or removing the passphrase creates a new key: browsers have to sign in again.
+/// Scripts set MUSTER_PASSPHRASE_FILE to a file that holds the passphrase; - is standard input.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -36,11 +36,11 @@ pub(crate) struct Passphrase {
 enum Action {
     /// Set a passphrase
     Set(New),
-    /// Set another passphrase
+    /// Change the passphrase
     Change(New),
-    /// Keep the key without a passphrase
+    /// Remove the passphrase
     Remove,
-    /// Say whether a passphrase is set, and where the key is
+    /// Show whether a passphrase is set, and where the key is
     Show,
 }
 
@@ -57,8 +57,8 @@ impl New {
             return from_file(file);
         }
         let first = ask("New passphrase: ")?;
-        if ask("The same again: ")? != first {
-            bail!("these are two different passphrases");
+        if ask("Repeat the passphrase: ")? != first {
+            bail!("the passphrases differ");
         }
         Ok(first)
     }
@@ -70,17 +70,17 @@ pub(crate) fn run(settings: &Settings, asked: &Passphrase) -> anyhow::Result<Exi
     let done = match &asked.action {
         Action::Set(new) => {
             if key.has_passphrase()? {
-                bail!("a passphrase is set already: `muster passphrase change` sets another one");
+                bail!("a passphrase is already set: use `muster passphrase change`");
             }
             key.set_passphrase(None, &new.passphrase()?)?;
             "The passphrase is set. Browsers have to sign in again.\n".to_owned()
         }
         Action::Change(new) => {
             if !key.has_passphrase()? {
-                bail!("no passphrase is set: `muster passphrase set` sets one");
+                bail!("no passphrase is set: use `muster passphrase set`");
             }
-            let present = person.passphrase("Present passphrase: ")?;
-            // Told before a new one is thought of.
+            let present = person.passphrase("Current passphrase: ")?;
+            // Checked before the person thinks of a new one.
             key.open(Some(&present))?;
             key.set_passphrase(Some(&present), &new.passphrase()?)?;
             "The passphrase is changed. Browsers have to sign in again.\n".to_owned()
@@ -89,14 +89,14 @@ pub(crate) fn run(settings: &Settings, asked: &Passphrase) -> anyhow::Result<Exi
             if !key.has_passphrase()? {
                 bail!("no passphrase is set");
             }
-            key.remove_passphrase(&person.passphrase("Present passphrase: ")?)?;
+            key.remove_passphrase(&person.passphrase("Current passphrase: ")?)?;
             "The passphrase is removed. Browsers have to sign in again.\n".to_owned()
         }
         Action::Show if key.has_passphrase()? => {
             "A passphrase protects the person's key.\n".to_owned()
         }
         Action::Show => format!(
-            "No passphrase is set: every process of this user that nothing contains can read the \
+            "No passphrase is set: every uncontained process of this user can read the \
              person's key.\n  {}\n",
             key.file().display()
         ),

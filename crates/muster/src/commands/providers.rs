@@ -1,4 +1,4 @@
-//! `muster providers`: which agents are installed, who is logged in, and what each can do.
+//! `muster providers`: which agents are installed and logged in, and what each can do.
 
 use std::{collections::BTreeMap, process::ExitCode};
 
@@ -23,8 +23,8 @@ const NAME_COLUMNS: usize = 15;
 
 /// Show which agents are installed and what each can do
 ///
-/// Asks the programs themselves, all at once: their version, and whether somebody is logged in as
-/// far as they tell. No model is asked and no server has to run.
+/// Asks the programs themselves, all at once: their version, and whether they are logged in if
+/// they report it. No model is called and no server has to run.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -88,13 +88,13 @@ fn lines(screen: Screen, name: &str, probe: &Probe) -> String {
 fn abilities(caps: ProviderCaps) -> String {
     let modify = match caps.modify {
         ModifyAbility::None => "",
-        ModifyAbility::Native => "takes other arguments",
-        ModifyAbility::Hook => "takes other arguments through a hook",
-        ModifyAbility::Emulated => "is asked again for other arguments",
+        ModifyAbility::Native => "accepts changed arguments",
+        ModifyAbility::Hook => "accepts changed arguments through a hook",
+        ModifyAbility::Emulated => "is asked to repeat the call with changed arguments",
     };
     let sandbox = match caps.sandbox {
         SandboxAbility::Full => "has a sandbox",
-        SandboxAbility::Flags => "keeps to its modes",
+        SandboxAbility::Flags => "limits itself by its modes",
         SandboxAbility::None => "",
     };
     let when = |can: bool, words: &'static str| if can { words } else { "" };
@@ -104,7 +104,7 @@ fn abilities(caps: ProviderCaps) -> String {
         when(caps.approvals, "asks"),
         modify,
         when(caps.mcp, "uses Muster's tools"),
-        when(caps.cost, "tells its cost"),
+        when(caps.cost, "reports its cost"),
         sandbox,
     ];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")

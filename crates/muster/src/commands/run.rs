@@ -1,4 +1,4 @@
-//! `muster run`: a run started from a goal and a graph, followed, steered and answered.
+//! `muster run`: starts a run from a goal and a graph, follows it, steers it, answers approvals.
 
 pub(crate) mod answers;
 mod default_agent;
@@ -14,7 +14,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use muster_api::runs::request::ResolutionInput;
+use muster_api::runs::{answers::ResolvedAnswer, request::ResolutionInput};
 use muster_core::{
     run::{
         approval::{Approval, Verdict},
@@ -26,7 +26,7 @@ use muster_core::{
 use serde::{Serialize, de::IgnoredAny};
 
 use self::{
-    answers::{ApprovalsReply, ListedRuns, ResolvedReply, RunReply},
+    answers::{ListedRuns, RunReply, pending_approvals},
     default_agent::DefaultAgent,
     graph::Graph,
 };
@@ -64,10 +64,9 @@ pub(crate) struct Run {
     look: Look,
 }
 
-/// A run to start.
 #[derive(Args)]
 struct Start {
-    /// What the agents shall reach
+    /// The goal of the run
     #[arg(required = true, value_name = "GOAL")]
     goal: Option<String>,
 
@@ -78,7 +77,7 @@ struct Start {
     #[command(flatten)]
     agent: DefaultAgent,
 
-    /// Directory that the agents work in; the current one by default
+    /// Working directory of the agents; the current one by default
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
@@ -86,7 +85,7 @@ struct Start {
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 
-    /// Print the id of the run and leave it to itself
+    /// Print the id of the run and return at once
     #[arg(long)]
     detach: bool,
 }
@@ -95,56 +94,56 @@ struct Start {
 enum Action {
     /// Follow a run's events until it ends or Ctrl+C
     Watch(watch::WatchRun),
-    /// Start no more turns
+    /// Pause a run: start no more turns
     Pause {
         /// The run, or the beginning of its id
         id: String,
-        /// End the turns in flight, too
+        /// Also end the turns in flight
         #[arg(long)]
         now: bool,
     },
-    /// Go on with a run that is paused, queued or has ended
+    /// Resume a run that is paused, queued or has ended
     Resume {
         /// The run
         id: String,
     },
-    /// End the turns in flight and the programs, and start no more
+    /// Stop a run: end its turns and programs
     Stop {
         /// The run
         id: String,
     },
-    /// Say yes to what an agent asks for
+    /// Approve what an agent asks for
     Approve {
-        /// The approval, or the run that has only one
+        /// The approval, or the run if it has only one
         id: String,
-        /// Let the call be made with these arguments instead, a JSON object
+        /// Make the call with these arguments instead, a JSON object
         #[arg(long, value_name = "JSON")]
         arguments: Option<String>,
     },
-    /// Say no to what an agent asks for
+    /// Deny what an agent asks for
     Deny {
-        /// The approval, or the run that has only one
+        /// The approval, or the run if it has only one
         id: String,
-        /// Why, for the agent
+        /// The reason, for the agent
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Show the inputs that wait for the nodes of a run, and those that failed
     ///
-    /// An input fails when every turn that took it failed. It is not given to its node again until
-    /// somebody sends it again.
+    /// An input fails when every turn that took it failed. Its node does not get it again until
+    /// it is sent again.
     Inbox {
         /// The run
         id: String,
     },
-    /// Give an input that failed to its node again
+    /// Send a failed input to its node again
     Resend {
         /// The run
         id: String,
         /// The input: its id, or the end of it
         input: String,
     },
-    /// Delete an input that waits or failed
+    /// Delete a waiting or failed input
     Discard {
         /// The run
         id: String,
@@ -153,7 +152,7 @@ enum Action {
     },
 }
 
-/// Does what is asked.
+/// Runs the command.
 pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     let wish = |id: &str, status: StatusWish, interrupt: bool| {
@@ -190,7 +189,7 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes a run and follows it.
+/// Creates a run and follows it.
 fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
     let start = &run.start;
     let graph = match &start.graph {
@@ -207,20 +206,19 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
         output::print(&format!("{id}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::remark(&format!("run {id}: Ctrl+C ends the watching, not the run"));
+    output::remark(&format!("run {id}: Ctrl+C stops watching; the run continues"));
     watch::run(client, &id, 0, false, &run.look)
 }
 
 pub(crate) struct RunPurpose<'a> {
-    /// What the agents shall reach.
+    /// The goal of the run.
     pub(crate) goal: &'a str,
-    /// Its name in lists, unless the graph says it.
+    /// Its name in lists, unless the graph sets one.
     pub(crate) name: Option<&'a str>,
-    /// Where they work.
     pub(crate) directory: &'a Path,
 }
 
-/// Makes a run with its nodes, connects them and starts it; answers its id.
+/// Creates a run with its nodes, connects them and starts it; returns its id.
 pub(crate) fn create(
     client: &Client,
     graph: &Graph,
@@ -232,10 +230,10 @@ pub(crate) fn create(
     body.insert("goal".to_owned(), purpose.goal.into());
     body.extend(purpose.name.map(|name| ("name".to_owned(), name.into())));
     body.insert("nodes".to_owned(), graph.nodes.clone().into());
-    // Its edges have to be there before anybody works.
+    // The edges have to exist before any node works.
     body.insert("autoStart".to_owned(), false.into());
     let made = client.post::<RunReply>("/api/runs", &body)?.run;
-    let Some(id) = made.run.id else { bail!("the server made no run") };
+    let Some(id) = made.run.id else { bail!("the server returned a run without an id") };
     for edge in graph.edges(&made.nodes)? {
         client.post::<IgnoredAny>(&format!("/api/runs/{id}/edges"), &NewEdge { edge })?;
     }
@@ -248,7 +246,7 @@ struct NewEdge {
     edge: graph::Fields,
 }
 
-/// The run that an id means, or the beginning or the end of one.
+/// The run with this id, or whose id begins or ends with it.
 fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     if id.len() == 36 {
         return Ok(id.to_owned());
@@ -263,7 +261,7 @@ fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     }
 }
 
-/// The answer yes, to the call as it was asked for or to another one.
+/// Approves the call as it is or with other arguments.
 fn consent(arguments: Option<&str>) -> anyhow::Result<ResolutionInput> {
     let Some(arguments) = arguments else {
         return Ok(ResolutionInput { status: Some(Verdict::Approved), ..Default::default() });
@@ -274,13 +272,13 @@ fn consent(arguments: Option<&str>) -> anyhow::Result<ResolutionInput> {
     Ok(ResolutionInput { status, modified_args: Some(modified_args), reason: None })
 }
 
-/// Answers an approval, named by itself or by its run.
+/// Answers an approval, named by its own id or by its run.
 fn resolve(client: &Client, id: &str, resolution: ResolutionInput) -> anyhow::Result<()> {
     let meant = |approval: &Approval| {
         let ids = [approval.approval_id.to_string(), approval.run_id.to_string()];
         ids.iter().any(|known| text::names_id(known, id))
     };
-    let pending = ApprovalsReply::pending(client)?;
+    let pending = pending_approvals(client)?;
     let meant: Vec<&Approval> = pending.iter().filter(|approval| meant(approval)).collect();
     let approval = match &meant[..] {
         [only] => only.approval_id.to_string(),
@@ -289,7 +287,7 @@ fn resolve(client: &Client, id: &str, resolution: ResolutionInput) -> anyhow::Re
         several => {
             let line = |it: &&Approval| format!("\n{}", line::approval(it.approval_id, &it.tool));
             let lines: String = several.iter().map(line).collect();
-            bail!("several approvals wait, name one:{lines}");
+            bail!("several approvals are pending, choose one:{lines}");
         }
     };
     let status = answer(client, &approval, resolution)?.resolution.map(|answer| answer.status);
@@ -306,6 +304,6 @@ pub(crate) fn answer(
     client: &Client,
     approval: &str,
     resolution: ResolutionInput,
-) -> anyhow::Result<ResolvedReply> {
+) -> anyhow::Result<ResolvedAnswer> {
     client.post(&format!("/api/approvals/{approval}/resolve"), &NewResolution { resolution })
 }

@@ -1,4 +1,4 @@
-//! `muster runs`: every run of the server, the newest change first.
+//! `muster runs`: every run of the server, newest change first.
 
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ const PHASE_COLUMNS: usize = 9;
 
 /// List the runs, newest change first
 ///
-/// With their status, phase, nodes and what waits for you. Asks the running server.
+/// Shows their status, phase, nodes and what waits for you. Asks the running server.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -52,7 +52,7 @@ pub(crate) fn run(settings: &Settings, runs: &RunsCommand) -> anyhow::Result<Exi
     runs.look.print(&answer, |screen| {
         let ListedRuns { runs } = answer.try_read()?;
         if runs.is_empty() {
-            return Ok("There are no runs: `muster run \"goal\" --graph FILE` starts one.\n".into());
+            return Ok("No runs: `muster run \"goal\" --graph FILE` starts one.\n".into());
         }
         Ok(runs.iter().map(|run| line(screen, run)).collect())
     })?;
@@ -78,7 +78,7 @@ fn line(screen: Screen, RunSnapshot { run, counts, .. }: &RunSnapshot<'_>) -> St
     let phase = fill(run.phase.map_or("", Phase::name), PHASE_COLUMNS);
     let mut told = String::new();
     if let Some(counts) = counts {
-        told += &format!("{}/{} nodes run", counts.running, counts.nodes);
+        told += &format!("{}/{} nodes running", counts.running, counts.nodes);
         if counts.failed > 0 {
             told += &format!(", {} failed", counts.failed);
         }

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt::Write as _,
     net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
     path::Path,
     process::ExitCode,
     sync::Arc,
@@ -18,7 +19,7 @@ use muster_api::{
 };
 use muster_http::{
     AllowedHost, AllowedOrigin, Authentication, CtreeDisplay, HttpServer, InstallationPaths,
-    ServerOptions, limits::WRITE_STALL_MAX,
+    ServerOptions, limits::ServerTimes,
 };
 use tokio::runtime;
 
@@ -34,17 +35,17 @@ use crate::{
     storage,
 };
 
-/// How long calls without a client may take to end.
+/// How long calls whose clients left may take to end.
 const CALLS_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server may take to stop: its runs, requests and sockets have bounds of their own,
+/// How long a server may take to stop: its runs, requests and sockets have their own limits,
 /// which add up to less.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(40);
 
 /// Start the HTTP server: page, REST and MCP over HTTP
 ///
-/// Listens on this machine only, and asks every client for the token that is kept in the storage
-/// folder. It prints a link to the page that works once. Stop it with Ctrl-C: requests under
-/// way finish first.
+/// Listens only on this machine, and asks every client for the token that is stored in the storage
+/// folder. It prints a link to the page that works once. Stop it with Ctrl-C: requests in
+/// progress finish first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -63,7 +64,7 @@ pub(crate) struct Serve {
     )]
     addr: Option<SocketAddr>,
 
-    /// Ask for no token; only on a loopback address [env: MUSTER_AUTH=0]
+    /// Do not ask for a token; only on a loopback address [env: MUSTER_AUTH=0]
     #[arg(long)]
     no_auth: bool,
 
@@ -91,11 +92,15 @@ pub(crate) struct Serve {
     stop_grace: u64,
 
     /// Seconds for which a client may take nothing of a response
-    #[arg(long, hide = true, value_name = "SECONDS", default_value_t = WRITE_STALL_MAX.as_secs())]
-    write_stall: u64,
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    write_stall: Option<u64>,
+
+    /// Divides the times that the server waits for its clients; tests shorten them so
+    #[arg(long, hide = true, value_name = "N", default_value = "1")]
+    time_divisor: NonZeroU32,
 }
 
-/// Serves until a signal asks to stop.
+/// Serves until a signal asks it to stop.
 pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode> {
     let storage_dir = storage::directory(settings)?;
     let runs = run_settings::read(&storage_dir)?;
@@ -110,6 +115,8 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
     })?);
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
     let origins = (!serve.allow_origin.is_empty()).then_some(serve.allow_origin);
+    let mut times = ServerTimes::divided_by(serve.time_divisor.get());
+    times.write_stall = serve.write_stall.map_or(times.write_stall, Duration::from_secs);
     let options = ServerOptions {
         address: settings.get_over(&SERVER_ADDR, serve.addr)?.value,
         authentication: if settings.get_over(&AUTH, serve.no_auth.then_some(false))?.value {
@@ -126,7 +133,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         },
         ctrees: ctree_display(settings)?,
         descriptors_max: raise_descriptor_limit(),
-        write_stall_max: Duration::from_secs(serve.write_stall),
+        times,
     };
     let runtime = runtime::Builder::new_multi_thread()
         .enable_all()
@@ -134,20 +141,20 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         .context("cannot start the event loop")?;
     let grace = Duration::from_secs(serve.stop_grace);
     runtime.block_on(answer(app, options, runs.settings, grace))?;
-    // Calls whose clients are gone may still be under way; what they write is durable or absent.
+    // Calls whose clients are gone may still be running; what they write is durable or absent.
     runtime.shutdown_timeout(CALLS_TIMEOUT);
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the page shows of C-Trees (contract: nothing, unless the profile or a switch says so).
+/// Which parts of C-Trees the page shows (contract: none without the profile or a switch).
 fn ctree_display(settings: &Settings) -> anyhow::Result<CtreeDisplay> {
     let gate = settings.gate()?;
     Ok(CtreeDisplay { summary: gate.summary_visible(), task_node: gate.task_node_visible() })
 }
 
-/// Lets the process open as many files and connections as the system permits it to, and returns how
-/// many that are. Shells commonly start programs with far fewer.
+/// Raises the limit on open files and connections as far as the system permits, and returns the
+/// new limit. Shells commonly start programs with a far lower one.
 #[cfg(unix)]
 pub(crate) fn raise_descriptor_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -162,22 +169,22 @@ pub(crate) fn raise_descriptor_limit() -> Option<u64> {
     }
 }
 
-/// Lets the process open as many files and connections as the system permits it to.
+/// Raises the limit on open files and connections as far as the system permits.
 #[cfg(not(unix))]
 pub(crate) fn raise_descriptor_limit() -> Option<u64> {
     None
 }
 
-/// A server that listens, and the runs that it drives.
+/// A listening server, and the runs that it drives.
 pub(crate) struct Serving {
-    /// The server; it answers once it runs.
+    /// The server; it responds once it runs.
     pub(crate) server: HttpServer,
     pub(crate) runs: RunDriver,
-    /// Lets clients on this machine find the server for as long as it is kept.
+    /// Publishes the address for clients on this machine until it is dropped.
     pub(crate) written_down: Option<WrittenDown>,
 }
 
-/// Binds the address and goes on with the runs that there are.
+/// Binds the address and resumes the stored runs.
 pub(crate) async fn open(
     app: &Arc<App>,
     options: ServerOptions,
@@ -201,9 +208,9 @@ async fn answer(
 ) -> anyhow::Result<()> {
     let open_to_others = !options.address.ip().is_loopback();
     let installation = options.installation.clone();
-    // Written down before anything is printed: whoever reads the line may already look for us.
+    // Published before anything is printed: a reader of that line may connect at once.
     let Serving { server, runs, written_down: _written_down } = open(&app, options, runs).await?;
-    // Taken before anything is printed: whoever reads the line may already ask us to stop.
+    // Installed before anything is printed: a reader of that line may send a signal at once.
     let mut stop = StopRequest::listen(grace).context("cannot listen for signals")?;
     if server.token_file().is_none() {
         tracing::warn!("authentication is off: every program on this machine can use this server");
@@ -217,16 +224,16 @@ async fn answer(
     tracing::info!(address = %server.address(), "listening");
     let stop = async move {
         stop.wait().await;
-        tracing::info!("stopping: waiting for requests under way; once more to stop at once");
-        // Before the streams end, so that their readers see how it ends (RUNS-REC-4).
+        tracing::info!("stopping after the requests in progress; Ctrl-C again stops at once");
+        // Before the streams end, so that their readers see how the runs end (RUNS-REC-4).
         runs.shut_down().await;
     };
     server.run(stop).await;
     Ok(())
 }
 
-/// How agents of runs get Muster's tools. What binds them to their node is added by whoever starts
-/// them (RUNS-TIE-3).
+/// How agents of runs get Muster's tools. The driver that starts them adds what binds them to
+/// their node (RUNS-TIE-3).
 fn tools_for_agents(server: &HttpServer, program: &Path, storage_dir: &Path) -> McpCommand {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     McpCommand {
@@ -242,13 +249,13 @@ fn tools_for_agents(server: &HttpServer, program: &Path, storage_dir: &Path) -> 
 fn write_down(server: &HttpServer, storage_dir: &Path) -> Option<WrittenDown> {
     let written = WrittenDown::write(storage_dir, &local_url(server));
     if let Err(error) = &written {
-        tracing::warn!(%error, "commands on this machine will not find this server by themselves");
+        tracing::warn!(%error, "could not publish the address; commands need MUSTER_URL");
     }
     written.ok()
 }
 
-/// The address for clients on this machine. A server that listens on every address of the machine
-/// is reached without the detour over its public name.
+/// The address for clients on this machine. A server that listens on all interfaces
+/// is reached over loopback instead of its public name.
 fn local_url(server: &HttpServer) -> String {
     let address = server.address();
     match address.ip() {

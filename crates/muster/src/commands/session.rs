@@ -1,4 +1,4 @@
-//! `muster session`: one session, made, shown, spoken to, followed and ended.
+//! `muster session`: create, show, message, watch and delete one session.
 
 mod line;
 mod watch;
@@ -21,7 +21,7 @@ use crate::{
 /// Work with one session
 ///
 /// A session is a conversation with its own event log, todo lists and context tree. Agents and
-/// programs use it over HTTP and MCP; this is the same for people.
+/// programs use it over HTTP and MCP; these commands are the same for people.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -37,9 +37,9 @@ pub(crate) struct SessionCommandLine {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a session and print its id
+    /// Create a session and print its id
     New {
-        /// Title that lists show
+        /// Title in lists
         #[arg(long, value_name = "TEXT")]
         title: Option<String>,
         /// First input
@@ -53,11 +53,11 @@ enum Action {
     },
     /// Follow a session's events until Ctrl+C
     Watch(watch::WatchSession),
-    /// Say something to a session
+    /// Send a message to a session
     Say {
         /// The session
         id: String,
-        /// What to say
+        /// The message
         text: String,
     },
     /// Delete a session with its events, lists and tree
@@ -67,7 +67,7 @@ enum Action {
     },
 }
 
-/// Does what is asked of a session.
+/// Runs the command.
 pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::Result<ExitCode> {
     match &session.action {
         Action::New { title, task } => {
@@ -102,7 +102,7 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
         Action::End { id } => {
             let app = storage::open_existing(settings)?;
             perform(&app, id, SessionCommand::End)?;
-            crate::output::print(&format!("{id} is gone\n"))?;
+            crate::output::print(&format!("deleted {id}\n"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -116,15 +116,15 @@ fn perform(
     told(app.sessions().perform(&named(id)?, command))
 }
 
-/// The session that a person names.
+/// The session with this id.
 pub(super) fn named(id: &str) -> anyhow::Result<SessionId> {
     match SessionId::of(id) {
         Some(id) => Ok(id),
-        None => bail!("{id:?} is no session id: `muster sessions` lists them"),
+        None => bail!("{id:?} is not a session id: `muster sessions` lists them"),
     }
 }
 
-/// An answer about a session, or why there is none.
+/// A response about a session, or why there is none.
 pub(super) fn told<T>(answer: Told<T>) -> anyhow::Result<T> {
     answer.map_err(refused)
 }

@@ -21,7 +21,7 @@ const STATUS_COLUMNS: usize = 9;
 
 /// List the sessions, newest first
 ///
-/// With their status, their todo lists in numbers and how many events they have.
+/// Shows their status, their todo counts and how many events they have.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct SessionsCommand {
     #[arg(long, value_name = "DIR")]
     workspace: Option<String>,
 
-    /// Only sessions whose metadata have this value; may be given several times
+    /// Only sessions whose metadata has this value; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     metadata: Vec<(String, String)>,
 
@@ -47,7 +47,7 @@ pub(crate) struct SessionsCommand {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
 
-    /// Go on behind a list that was cut by --limit
+    /// Continue after a list that was cut by --limit
     #[arg(long, value_name = "CURSOR", value_parser = cursor)]
     cursor: Option<SessionCursor>,
 
@@ -62,15 +62,15 @@ pub(crate) fn run(settings: &Settings, sessions: &SessionsCommand) -> anyhow::Re
     let SessionPage { sessions: found, next } = told(app.sessions().list(&request))?;
     sessions.look.print(&found, |screen| {
         if found.is_empty() && request == SessionsRequest::default() {
-            return Ok("There are no sessions yet: `muster session new` makes one.\n".to_owned());
+            return Ok("No sessions yet: `muster session new` creates one.\n".to_owned());
         }
         if found.is_empty() {
-            return Ok("No session is like that: `muster sessions` lists all.\n".to_owned());
+            return Ok("No session matches: `muster sessions` lists all.\n".to_owned());
         }
         let lines = found.iter().map(|session| line(screen, session));
         let mut text = lines.collect::<anyhow::Result<String>>()?;
         if let Some(next) = &next {
-            writeln!(text, "There are more: --cursor {next}").context("a line of text")?;
+            writeln!(text, "More: --cursor {next}").context("a line of text")?;
         }
         Ok(text)
     })?;
@@ -91,22 +91,22 @@ impl SessionsCommand {
 
 fn status_word(word: &str) -> Result<SessionStatus, String> {
     let words =
-        || format!("one of {} is needed", SessionStatus::ALL.map(SessionStatus::word).join(", "));
+        || format!("expected one of {}", SessionStatus::ALL.map(SessionStatus::word).join(", "));
     SessionStatus::of_word(word).ok_or_else(words)
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("a key and a value are needed, with = between them".to_owned()),
+        _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
 
 fn cursor(text: &str) -> Result<SessionCursor, String> {
-    text.parse().map_err(|()| "it is not one that an earlier list ended with".to_owned())
+    text.parse().map_err(|()| "it is not the cursor of an earlier list".to_owned())
 }
 
-/// The words for a status, with its colour.
+/// The label of a status, with its colour.
 pub(super) fn status(screen: Screen, status: SessionStatus) -> String {
     let tone = match status {
         SessionStatus::Starting | SessionStatus::Idle => Tone::Faint,

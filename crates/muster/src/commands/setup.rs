@@ -22,8 +22,8 @@ use crate::{
 
 /// Show or write the configuration that connects an agent
 ///
-/// Shows exactly what goes into which file. With --write it is put there: other settings stay as
-/// they are, the file as it was is kept beside it, and a second time changes nothing.
+/// Shows exactly what goes into which file. --write writes it: other settings stay as
+/// they are, a copy of the old file is kept beside it, and writing twice changes nothing.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub(crate) struct SetupCommand {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Workspace of the agent's calls; for a project the name of its folder unless given
+    /// Workspace of the agent's calls; for a project the name of its folder by default
     /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
@@ -78,7 +78,7 @@ pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<E
     let asked = settings.workspace(setup.workspace.as_deref())?.map(|asked| asked.to_string());
     let installation = AgentInstallation::new(settings, asked, project)?;
     let mut text = String::new();
-    // All of it is worked out before any of it is written.
+    // Everything is computed before anything is written.
     let changes = installation.changes(setup.agent)?;
     let outcomes = changes.iter().map(FileChange::outcome).collect::<anyhow::Result<Vec<_>>>()?;
     let pending = outcomes.iter().any(|outcome| !matches!(outcome, FileOutcome::InPlace));
@@ -92,9 +92,9 @@ pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<E
         text.push('\n');
     }
     if pending && !setup.write {
-        text += "Nothing was written: add --write to do it.\n";
+        text += "Nothing was written: add --write to write it.\n";
     } else if setup.write {
-        text += "Start the agent anew to use it.\n";
+        text += "Restart the agent to use it.\n";
     }
     output::print_on(screen, &text)?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `muster status`: the server that client commands talk to, and whether it answers.
+//! `muster status`: the server that client commands use, and whether it responds.
 
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -13,13 +13,13 @@ use crate::{
     screen::{Screen, Tone},
 };
 
-/// Status code of an answer that is what was asked for.
+/// HTTP status of success.
 const OK: u16 = 200;
 
-/// Ask the running server how it is
+/// Show the state of the running server
 ///
-/// Finds the server as every client command does: MUSTER_URL names it, else it is the one that runs
-/// on the storage folder. The exit code is 0 when it works and takes the token.
+/// Finds the server as every client command does: MUSTER_URL sets it, else it is the one that runs
+/// on the storage folder. The exit code is 0 when it works and accepts the token.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct StatusCommand {
     look: Look,
 }
 
-/// What a server says of itself.
+/// The server's own report.
 #[derive(Deserialize, Serialize)]
 struct Health {
     status: String,
@@ -39,7 +39,7 @@ struct Health {
     uptime_seconds: u64,
 }
 
-/// A server and what was found out about it.
+/// A server and what is known about it.
 #[derive(Serialize)]
 struct FoundServer<'a> {
     url: &'a str,
@@ -49,7 +49,7 @@ struct FoundServer<'a> {
     access: Access,
 }
 
-/// What a server makes of our token.
+/// Whether the server accepts our token.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Access {
@@ -57,12 +57,12 @@ enum Access {
     Refused,
 }
 
-/// Prints what the server says.
+/// Prints the report of the server.
 pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result<ExitCode> {
     let client = Client::of(settings)?;
     let reply = client.send("GET", "/health", None)?;
     let Ok(health) = reply.read::<Health>() else {
-        bail!("{} answers with status {}, but not as a server", client.url(), reply.status);
+        bail!("{} returned HTTP status {}, but is not a Muster server", client.url(), reply.status);
     };
     let access = match client.send("GET", "/api/ops", None)?.status {
         OK => Access::Granted,
@@ -85,9 +85,9 @@ fn lines(
         other => screen.paint(Tone::Bad, other),
     };
     let place = if matches!(client.source(), ValueSource::LocalServer(_)) {
-        "it runs on the storage folder".to_owned()
+        "runs on the storage folder".to_owned()
     } else {
-        format!("named by {}", client.source())
+        format!("set by {}", client.source())
     };
     let access = match access {
         Access::Granted => screen.paint(Tone::Good, "granted"),
@@ -101,7 +101,7 @@ fn lines(
     Ok(text)
 }
 
-/// A span of time in its two largest units.
+/// A duration in its two largest units.
 fn uptime(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),

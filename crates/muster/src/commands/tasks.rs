@@ -20,7 +20,7 @@ use crate::{
 
 /// Show plans, tasks and steps as a tree with their progress
 ///
-/// The tree of a workspace, or one plan or task of it in full. Works straight on the store; no
+/// The tree of a workspace, or one plan or task in full. Works directly on the store; no
 /// server is needed, and nothing is changed.
 #[derive(Args)]
 #[command(after_help = "\

@@ -23,7 +23,7 @@ use crate::{
 
 /// Show or write a session's todo list
 ///
-/// The same list that agents have with todo_read and todo_write.
+/// The same list that agents use with todo_read and todo_write.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -43,19 +43,19 @@ pub(crate) struct Todo {
 enum Action {
     /// Print the todo lists of a session
     Show {
-        /// The session; without it the newest one
+        /// The session; the newest one by default
         id: Option<String>,
         /// Only this list
         #[arg(long, value_name = "SCOPE")]
         scope: Option<String>,
     },
-    /// Write a session's own list in place of the old one
+    /// Replace a session's own list
     Write {
         /// The session
         id: String,
         /// The whole list, one item each
         items: Vec<String>,
-        /// Refuse to write when the list has another revision by now
+        /// Fail if the list has another revision by now
         #[arg(long, value_name = "N")]
         expected_revision: Option<u64>,
     },
@@ -68,7 +68,7 @@ struct TodoWriteCall<'a> {
     expected_revision: Option<u64>,
 }
 
-/// Shows or writes.
+/// Runs the command.
 pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
     match &todo.action {
@@ -96,7 +96,7 @@ pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why nothing was written; a list that has changed in the meantime is shown as it is now.
+/// Why nothing was written; a list that changed in the meantime is shown in its current state.
 fn complaint(error: &ApiError) -> String {
     let Some(items) = error.details.get("items").and_then(|items| items.as_array()) else {
         return format!("{}\n  {}", error.message, error.recovery);

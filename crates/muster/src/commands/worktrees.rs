@@ -1,4 +1,4 @@
-//! `muster worktrees`: the directories that nodes work in, and how their work comes back.
+//! `muster worktrees`: the worktrees of nodes, and how their work is merged back.
 
 use std::{collections::BTreeMap, path::Path, process::ExitCode};
 
@@ -18,15 +18,15 @@ use crate::{
 /// Columns of a name and a size.
 const NAME_COLUMNS: usize = 16;
 const SIZE_COLUMNS: usize = 9;
-/// Characters of an id that are enough to name a worktree.
+/// Characters of an id that are enough to identify a worktree.
 const ID_CHARS_MIN: usize = 4;
-/// Name of a node that nothing is known of.
-const GONE: &str = "(node is gone)";
+/// Name of a node that no longer exists.
+const GONE: &str = "(deleted node)";
 
-/// Show the worktrees of nodes, and bring their work back
+/// Show the worktrees of nodes, and merge their work
 ///
 /// Runs with the setting isolation = "worktree" give each node that writes code a git worktree of
-/// its own. It stays for as long as it holds work that is nowhere else.
+/// its own. It stays for as long as it has work that exists nowhere else.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -47,19 +47,19 @@ pub(crate) struct Worktrees {
 enum Deed {
     /// Merge the work of a node into the checkout that its run was started in
     ///
-    /// Refused before anything is touched when the node is at work, when you have staged changes,
-    /// changed the same files or have files that git does not know in their place, or when the
+    /// Refused before anything changes when the node is working, when you have staged changes,
+    /// changed the same files or have untracked files in their place, or when the
     /// work conflicts. What the node left uncommitted is committed in its worktree first. Both
     /// sides are kept as they were below refs/muster.
     Merge {
         /// The node: its id, the beginning or end of it, or its label
         node: String,
 
-        /// Only find out whether it could be merged
+        /// Only check whether it could be merged
         #[arg(long)]
         check: bool,
     },
-    /// Remove a worktree whose work is elsewhere too, and the branch that was made with it
+    /// Remove a worktree whose work exists elsewhere, and the branch that was made with it
     Remove {
         /// The node: its id, the beginning or end of it, or its label
         node: String,
@@ -70,14 +70,14 @@ enum Deed {
     },
 }
 
-/// Lists the worktrees, or does something with one.
+/// Lists the worktrees, or runs a command on one.
 pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<ExitCode> {
     let home = storage::directory(settings)?;
     let found = if home.is_dir() { found(settings, &home)? } else { Vec::new() };
     match &asked.deed {
         None => asked.look.print(&BTreeMap::from([("worktrees", &found)]), |screen| {
             if found.is_empty() {
-                return Ok("There are no worktrees.\n".to_owned());
+                return Ok("No worktrees.\n".to_owned());
             }
             Ok(found.iter().map(|worktree| line(screen, worktree)).collect())
         })?,
@@ -90,7 +90,7 @@ pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<Exit
             let worktree = one(&found, node)?;
             let ignored = if *ignored { IgnoredFiles::Removed } else { IgnoredFiles::Kept };
             if let Err(reason) = worktree.remove(ignored) {
-                bail!("{} stays: {reason}", worktree.folder.display());
+                bail!("cannot remove {}: {reason}", worktree.folder.display());
             }
             output::print(&format!("removed {}\n", worktree.folder.display()))?;
         }
@@ -103,7 +103,7 @@ fn found(settings: &Settings, home: &Path) -> anyhow::Result<Vec<Worktree>> {
     app.runs().worktrees(home).map_err(|fault| anyhow!(fault.detail))
 }
 
-/// The worktree that a name means.
+/// The worktree with this name.
 fn one<'a>(found: &'a [Worktree], name: &str) -> anyhow::Result<&'a Worktree> {
     let is = |worktree: &&Worktree| {
         let by_id = name.len() >= ID_CHARS_MIN && names_id(&worktree.node_id, name);
@@ -112,14 +112,14 @@ fn one<'a>(found: &'a [Worktree], name: &str) -> anyhow::Result<&'a Worktree> {
     let named: Vec<&Worktree> = found.iter().filter(is).collect();
     match named[..] {
         [worktree] => Ok(worktree),
-        [] => bail!("no worktree is called {name:?}: `muster worktrees` lists them"),
+        [] => bail!("no worktree matches {name:?}: `muster worktrees` lists them"),
         _ => {
             let told = |worktree: &&Worktree| {
                 let label = worktree.label.as_deref().unwrap_or(GONE);
                 format!("\n  {}  {label}", worktree.node_id)
             };
             let candidates: String = named.iter().map(told).collect();
-            bail!("several worktrees are called {name:?}, use one of these ids:{candidates}")
+            bail!("several worktrees match {name:?}, use one of these ids:{candidates}")
         }
     }
 }
@@ -134,7 +134,7 @@ fn line(screen: Screen, worktree: &Worktree) -> String {
         WorktreeState::Unmerged { .. } | WorktreeState::Dirty { .. } => Tone::Active,
         WorktreeState::Broken { .. } => Tone::Bad,
     };
-    let working = if worktree.running { "at work, " } else { "" };
+    let working = if worktree.running { "working, " } else { "" };
     let ignored = match worktree.ignored {
         0 => String::new(),
         some => format!(", {some} ignored"),
@@ -148,7 +148,6 @@ fn shown(folder: &Path) -> String {
     folder.display().to_string()
 }
 
-/// A size as people read it.
 fn bytes(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} B"),
@@ -167,7 +166,7 @@ fn told(merged: &Merged, check: bool) -> String {
         format!("merged {files} files into {into} of {target}\n")
     };
     for kept in &merged.snapshots {
-        text += &format!("  as it was: {kept}\n");
+        text += &format!("  previous state: {kept}\n");
     }
     text
 }

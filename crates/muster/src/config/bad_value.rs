@@ -1,4 +1,4 @@
-//! A value that a setting does not take: which one, from where, and what is allowed.
+//! An invalid value of a setting: which one, from where, and what is allowed.
 
 use std::fmt;
 
@@ -6,7 +6,6 @@ use muster_api::echo;
 
 use super::{SettingRow, ValueSource};
 
-/// A value that a setting does not take.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadValue {
     source: ValueSource,
@@ -19,7 +18,7 @@ pub(crate) struct BadValue {
 impl BadValue {
     /// A value as it was written.
     pub(super) fn new(row: &SettingRow, source: ValueSource, value: &str) -> Self {
-        // An address with a password in it is refused, and must not be repeated.
+        // A URL with a password in it is refused, and must not be repeated.
         let open = !row.secret && !value.contains('@');
         let value = open.then(|| echo(value));
         Self { source, name: row.name, allowed: row.allowed, value }
@@ -31,8 +30,8 @@ impl fmt::Display for BadValue {
         let Self { source, name, allowed, value } = self;
         write!(formatter, "{source}: ")?;
         match value {
-            Some(value) => write!(formatter, "{value:?} is no value of {name}: ")?,
-            None => write!(formatter, "this is no value of {name}: ")?,
+            Some(value) => write!(formatter, "{value:?} is not a valid value of {name}: ")?,
+            None => write!(formatter, "the value of {name} is not valid: ")?,
         }
         write!(formatter, "use {allowed}")
     }

@@ -33,7 +33,7 @@ pub(super) fn task_node(settings: &Settings) -> Result<Sourced<bool>, BadValue> 
 }
 
 impl Settings {
-    /// How the switches come out. Only this program's own file can hold a bad value; what stands
+    /// The values of the switches. Only this program's own file can have a bad value; a value from
     /// elsewhere is never an error (CF-5).
     pub(crate) fn gate(&self) -> Result<DisplaySwitches, BadValue> {
         let own_file = CtreeFileSettings {
@@ -44,7 +44,7 @@ impl Settings {
         };
         let user_file = places::user_file(&*self.variables).and_then(|path| small_text(&path));
         Ok(DisplaySwitches::read(SwitchSources {
-            // A value that is no text is set all the same, to something else than `1` or `true`.
+            // A value that is not Unicode is still set, to something other than `1` or `true`.
             environment: &|name| Some(self.variable(name)?.to_string_lossy().into_owned()),
             own_file: &own_file,
             user_file: user_file.as_deref(),
@@ -88,7 +88,7 @@ impl Settings {
     }
 }
 
-/// The text of a regular file of a sensible size. Anything else must not hold the program up.
+/// The content of a regular file of sensible size. Anything else must not block the program.
 fn small_text(path: &Path) -> Option<String> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;

@@ -1,4 +1,4 @@
-//! Every setting, one row each: those of the program here, those of views in a room of their own.
+//! Every setting, one row each: those of the program here, those of views in a module of their own.
 //!
 //! A new setting is one row and one line in [`ALL`].
 
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::arguments::LogFormat;
 
-/// Where the server listens unless set.
+/// Default address of the server.
 const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
-/// All settings in the order in which people see them.
+/// All settings in display order.
 pub(crate) static ALL: [&dyn AnySetting; 21] = [
     &STORAGE_DIR,
     &WORKSPACE,
@@ -51,7 +51,7 @@ pub(crate) static ALL: [&dyn AnySetting; 21] = [
     &TODO_FOLLOW,
 ];
 
-/// The folder of the store; `None` when no home folder is known.
+/// The folder of the store; `None` when the home folder is unknown.
 pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {
     row: SettingRow {
         name: "storage.dir",
@@ -81,7 +81,7 @@ pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
         allowed: "1 to 128 letters, digits and . _ / - that start with a letter or digit, for \
                   example my-project",
         default: "none",
-        help: "Workspace of calls and commands that name none",
+        help: "Default workspace of calls and commands",
         blank: Blank::Refused,
         ..SettingRow::PLAIN
     },
@@ -89,21 +89,21 @@ pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
     show: |workspace| ShownValue::maybe(workspace.as_ref()),
 };
 
-/// Which log lines appear; `None` for what suits the command.
+/// The log filter; `None` for the default of the command.
 pub(crate) static LOG_FILTER: Setting<Option<String>> = Setting {
     row: SettingRow {
         name: "log.filter",
         variables: &["MUSTER_LOG"],
         allowed: "a log filter such as debug or warn,muster_http=debug",
         default: "info for muster serve, warn elsewhere",
-        help: "Which log lines appear on stderr",
+        help: "Log filter for stderr",
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::log_filter, |_| Sourced::default(None)),
     show: |filter| ShownValue::maybe(filter.as_ref()),
 };
 
-/// How log lines look.
+/// The format of log lines.
 pub(crate) static LOG_FORMAT: Setting<LogFormat> = Setting {
     row: SettingRow {
         name: "log.format",
@@ -111,7 +111,7 @@ pub(crate) static LOG_FORMAT: Setting<LogFormat> = Setting {
         flag: Some("--log-format"),
         allowed: "text or json",
         default: "text",
-        help: "How log lines on stderr look; MUSTER_LOG=debug shows more of them",
+        help: "Format of log lines on stderr; MUSTER_LOG=debug shows more of them",
         ..SettingRow::PLAIN
     },
     reading: Reading::Plain {
@@ -125,7 +125,7 @@ pub(crate) static LOG_FORMAT: Setting<LogFormat> = Setting {
     },
 };
 
-/// Where the server listens.
+/// The address of the server.
 pub(crate) static SERVER_ADDR: Setting<SocketAddr> = Setting {
     row: SettingRow {
         name: "server.addr",
@@ -140,7 +140,7 @@ pub(crate) static SERVER_ADDR: Setting<SocketAddr> = Setting {
     show: |address| ShownValue::text(address),
 };
 
-/// Whether the server asks for the token.
+/// Whether the server requires the token.
 pub(crate) static AUTH: Setting<bool> = Setting {
     row: SettingRow {
         name: "server.auth",
@@ -149,7 +149,7 @@ pub(crate) static AUTH: Setting<bool> = Setting {
         form: Form::Switch,
         allowed: SWITCH,
         default: "true",
-        help: "Ask every client for the token; can be switched off only on a loopback address",
+        help: "Require the token from every client; can be turned off only on a loopback address",
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::switch, |_| Sourced::default(true)),
@@ -203,7 +203,7 @@ pub(crate) static TOOLSET: Setting<Toolset> = Setting {
     show: |toolset| ShownValue::text(toolset.name()),
 };
 
-/// The server that client commands talk to (CF-8).
+/// The server of client commands (CF-8).
 pub(crate) static CLIENT_URL: Setting<Option<String>> = Setting {
     row: SettingRow {
         name: "client.url",
@@ -217,7 +217,7 @@ pub(crate) static CLIENT_URL: Setting<Option<String>> = Setting {
     show: |url| ShownValue::maybe(url.as_ref()),
 };
 
-/// The token that client commands present (CF-8).
+/// The token of client commands (CF-8).
 pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
     row: SettingRow {
         name: "client.token",
@@ -233,14 +233,14 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
     show: |token| ShownValue::text(if token.is_some() { "set" } else { "not set" }),
 };
 
-/// Where commands of a person read the passphrase from, instead of asking for it.
+/// The file with the passphrase for commands of a person, instead of a prompt.
 pub(crate) static PASSPHRASE_FILE: Setting<Option<PathBuf>> = Setting {
     row: SettingRow {
         name: "client.passphrase_file",
         variables: &["MUSTER_PASSPHRASE_FILE"],
         form: Form::NotInFile,
         allowed: "the path of a file whose first line is the passphrase, or - for standard input",
-        default: "none; the passphrase is asked for at the terminal",
+        default: "none; the terminal prompts for it",
         help: "File that holds the passphrase of the person's key, for scripts",
         ..SettingRow::PLAIN
     },
@@ -248,15 +248,15 @@ pub(crate) static PASSPHRASE_FILE: Setting<Option<PathBuf>> = Setting {
     show: |file| ShownValue::maybe(file.as_ref().map(|file| file.display())),
 };
 
-/// The token of the node of a run that this program serves (RUNS-SEC-3).
+/// The token of the run's node that this program serves (RUNS-SEC-3).
 pub(crate) static NODE_TOKEN: Setting<Option<Secret>> = Setting {
     row: SettingRow {
         name: "node.token",
         variables: &["MUSTER_NODE_TOKEN"],
         form: Form::NotInFile,
         allowed: "a token of visible ASCII characters",
-        default: "none; the server of a run gives one to every agent that it starts",
-        help: "Node of a run whose tools `muster mcp` has besides, by its token",
+        default: "none; the server of a run sets it for every agent that it starts",
+        help: "Token of a run's node whose tools `muster mcp` also offers",
         secret: true,
         ..SettingRow::PLAIN
     },
@@ -264,7 +264,7 @@ pub(crate) static NODE_TOKEN: Setting<Option<Secret>> = Setting {
     show: |token| ShownValue::text(if token.is_some() { "set" } else { "not set" }),
 };
 
-/// What a switch takes.
+/// Values of a switch.
 const SWITCH: &str = "true or false; in a variable also 1 or 0";
 
 fn switch(on: &bool) -> ShownValue {

@@ -1,4 +1,4 @@
-//! The program's own file of settings: TOML, flattened to dotted names with their lines.
+//! The program's own settings file: TOML, flattened to dotted names with their lines.
 
 use std::{
     collections::BTreeMap,
@@ -21,29 +21,28 @@ use super::{
     row::Form,
 };
 
-/// What the file says; nothing when there is none.
+/// The content of the file; empty when there is none.
 #[derive(Debug, Default)]
 pub(super) struct File {
     path: Option<PathBuf>,
     written: BTreeMap<String, Written>,
 }
 
-/// A value of the file and where it stands.
+/// A value of the file and its line.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) value: FileValue,
-    /// Its line.
     pub(super) source: ValueSource,
 }
 
 impl Written {
-    /// The complaint that a setting does not take this value.
+    /// The error for a value that the setting does not accept.
     pub(super) fn refused(&self, row: &SettingRow) -> BadValue {
         BadValue::new(row, self.source.clone(), &self.value.to_string())
     }
 }
 
-/// A value as the file has it.
+/// A value as written in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FileValue {
     Text(String),
@@ -56,7 +55,7 @@ pub(super) enum FileValue {
 }
 
 impl File {
-    /// Reads the file that the environment leads to. A file that somebody named must be there.
+    /// Reads the file that the environment selects. A file that was named explicitly must exist.
     pub(super) fn read(variables: &dyn Fn(&str) -> Option<OsString>) -> anyhow::Result<Self> {
         let Some(own) = places::own_file(variables) else { return Ok(Self::default()) };
         let text = match fs::read_to_string(&own.path) {
@@ -65,8 +64,7 @@ impl File {
                 return Ok(Self::default());
             }
             Err(error) => {
-                let why =
-                    if own.named { format!(" that {FILE_VARIABLE} names") } else { "".into() };
+                let why = if own.named { format!(" (set by {FILE_VARIABLE})") } else { "".into() };
                 return Err(error)
                     .with_context(|| format!("cannot read the file {}{why}", own.path.display()));
             }
@@ -74,13 +72,13 @@ impl File {
         Self::parse(&own.path, &text)
     }
 
-    /// Reads the text of the file at `path`.
+    /// Parses the content of the file at `path`.
     fn parse(path: &Path, text: &str) -> anyhow::Result<Self> {
         let table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => {
                 let (line, reason) = complaint(text, &error);
-                bail!("{} line {line} is no TOML: {reason}", path.display());
+                bail!("{} line {line} is not valid TOML: {reason}", path.display());
             }
         };
         let mut file = Self { path: Some(path.to_owned()), written: BTreeMap::new() };
@@ -109,17 +107,16 @@ impl File {
         }
     }
 
-    /// The file, if there is one.
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What the file says about a setting.
+    /// The value of a setting in the file.
     pub(super) fn value(&self, name: &str) -> Option<&Written> {
         self.written.get(name)
     }
 
-    /// Keys that set nothing, each with what was probably meant.
+    /// Unknown keys, each with the setting that was probably meant.
     pub(super) fn warnings<'a>(&self, rows: impl Iterator<Item = &'a SettingRow>) -> Vec<String> {
         let rows: Vec<&SettingRow> = rows.collect();
         let odd = |(name, written): (&String, &Written)| {
@@ -129,7 +126,7 @@ impl File {
                     let known = rows.iter().filter(|row| row.form != Form::NotInFile);
                     let meant = nearest(name, known.map(|row| row.name))?;
                     let name = echo(name);
-                    Some(format!("{source}: there is no setting {name}; {meant} is the nearest"))
+                    Some(format!("{source}: unknown setting {name}; did you mean {meant}?"))
                 }
                 Some(row) if row.form == Form::NotInFile => {
                     let variable = row.variables.first()?;
@@ -163,7 +160,7 @@ impl FileValue {
         }
     }
 
-    /// The value as the text that the environment would hold; `None` when its form is another one.
+    /// The value as the string that the environment would hold; `None` when it has another form.
     pub(super) fn as_text(
         &self,
         form: Form,
@@ -209,7 +206,7 @@ impl fmt::Display for FileValue {
     }
 }
 
-/// The line that a file cannot be read from, and why, without what is written there.
+/// The line of a parse error and its reason, without the content of the line.
 pub(crate) fn complaint(text: &str, error: &toml::de::Error) -> (usize, String) {
     let line = line_of(text, error.span().map_or(0, |span| span.start));
     let mut reason = error.message().to_owned();
@@ -217,7 +214,7 @@ pub(crate) fn complaint(text: &str, error: &toml::de::Error) -> (usize, String) 
     (line, reason)
 }
 
-/// The line of a place in a text, from 1.
+/// The line number of a position, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }

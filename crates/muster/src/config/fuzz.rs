@@ -1,4 +1,4 @@
-//! Files of settings, nearly right: each is read, or refused in a few words.
+//! Settings files that are nearly right: each is read, or refused with a short message.
 
 use std::{ffi::OsString, fs};
 
@@ -13,7 +13,7 @@ use crate::{arguments::GlobalFlags, run_settings};
 const OWN: &str = "config.toml";
 /// The file of runs, in the storage folder.
 const RUNS: &str = "runs.toml";
-/// Longest refusal, in characters: a path, what is allowed, and a value cut short, whose characters
+/// Longest error, in characters: a path, what is allowed, and a shortened value, whose characters
 /// may all be escaped.
 const REFUSAL_CHARS_MAX: usize = 2_500;
 
@@ -65,7 +65,7 @@ const RUN_LINES: [&str; 18] = [
     "sandbox = 'workspace-write'",
 ];
 
-/// Values of every kind that TOML has, and some that it does not.
+/// Values of every kind that TOML has, and some invalid ones.
 const VALUES: [&str; 18] = [
     "true",
     "0",
@@ -87,7 +87,7 @@ const VALUES: [&str; 18] = [
     "",
 ];
 
-/// A folder with one file of settings in it.
+/// A folder with one settings file.
 struct SettingsFile {
     folder: TempDir,
 }
@@ -116,7 +116,7 @@ impl Target for SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads every setting; returns what is said about bad ones.
+    /// Reads every setting; returns the errors.
     fn own(&self) -> Vec<String> {
         let own: OsString = self.folder.path().join(OWN).into();
         let home: OsString = self.folder.path().into();
@@ -134,14 +134,14 @@ impl SettingsFile {
         bad.map(|bad| bad.to_string()).chain(settings.warnings()).collect()
     }
 
-    /// Reads the file of runs; returns what is said about a bad one.
+    /// Reads the runs file; returns its error.
     fn of_runs(&self) -> Vec<String> {
         let read = run_settings::read(self.folder.path());
         read.err().map(|error| format!("{error:#}")).into_iter().collect()
     }
 }
 
-/// Lines of a valid file, some of them changed, left out, repeated or in another place.
+/// Lines of a valid file, some of them changed, left out, repeated or moved.
 fn file(chance: &mut Chance, lines: &[&str]) -> Vec<u8> {
     let mut text = String::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! Where files are on this platform, by what the environment says.
+//! Where files are on this platform, depending on the environment.
 
 use std::{
     ffi::OsString,
@@ -15,15 +15,13 @@ const USER_FILE_VARIABLE: &str = "BREADBOARD_USER_CONFIG";
 /// This program's folder inside those of the platform.
 const FOLDER: &str = "muster";
 
-/// The file of settings, and whether it was named and so has to be there.
+/// The settings file, and whether it was named explicitly and so must exist.
 pub(crate) struct SettingsFile {
-    /// The file.
     pub(crate) path: PathBuf,
-    /// Whether somebody named it.
     pub(crate) named: bool,
 }
 
-/// The file of settings; `None` when no home folder is known.
+/// The settings file; `None` when the home folder is unknown.
 pub(crate) fn own_file(variables: &dyn Fn(&str) -> Option<OsString>) -> Option<SettingsFile> {
     if let Some(path) = named(variables, FILE_VARIABLE) {
         return Some(SettingsFile { path, named: true });
@@ -32,7 +30,7 @@ pub(crate) fn own_file(variables: &dyn Fn(&str) -> Option<OsString>) -> Option<S
     Some(SettingsFile { path: folder.join("config.toml"), named: false })
 }
 
-/// The folder of the store and the token, unless another is set.
+/// The folder of the store and the token, unless another one is set.
 pub(super) fn storage(variables: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     platform_folder(variables, "XDG_DATA_HOME", ".local/share")
 }
@@ -43,7 +41,6 @@ pub(super) fn user_file(variables: &dyn Fn(&str) -> Option<OsString>) -> Option<
         .or_else(|| Some(home(variables)?.join(".breadboard/config.json")))
 }
 
-/// The home folder.
 pub(super) fn home(variables: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable = if cfg!(target_os = "windows") { "USERPROFILE" } else { "HOME" };
     absolute(variables, variable)
@@ -60,7 +57,7 @@ fn platform_folder(
     } else if cfg!(target_os = "macos") {
         home(variables)?.join("Library/Application Support")
     } else {
-        // The base directory specification has relative values ignored.
+        // The base directory specification says to ignore relative values.
         absolute(variables, base_variable).or_else(|| Some(home(variables)?.join(below_home)))?
     };
     Some(parent.join(FOLDER))
@@ -70,14 +67,14 @@ fn absolute(variables: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<
     variables(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// A file that a variable names; a blank one names none.
+/// A file that a variable names; a blank value names none.
 fn named(variables: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
     let text = variables(name)?;
     let blank = text.to_str().is_some_and(muster_core::text::is_blank);
     (!blank).then(|| PathBuf::from(text))
 }
 
-/// A path of the file: `~/` is the home folder, and a relative path starts where the file is.
+/// A path in the file: `~/` is the home folder, and a relative path starts at the file.
 pub(super) fn from_file(text: &str, file: &Path, home: Option<&Path>) -> PathBuf {
     match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),

@@ -1,4 +1,4 @@
-//! What the text of a variable, or of the file, means to a setting.
+//! Parsers for the values of settings, from a variable or the file.
 
 use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
@@ -12,12 +12,12 @@ use crate::arguments::LogFormat;
 /// Rows of a preview at most, as the tallest terminal shows them (UI-2).
 pub(super) const PREVIEW_ROWS_MAX: u64 = 7;
 
-/// A text that is on no screen and in no log.
+/// A secret that is never displayed or logged.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// The text itself, to be sent where it belongs.
+    /// The secret, to be sent where it belongs.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -37,7 +37,7 @@ pub(super) fn folder(text: &OsStr) -> Option<Option<PathBuf>> {
     (!text.is_empty()).then(|| Some(PathBuf::from(text)))
 }
 
-/// A workspace, exactly as it is written.
+/// A workspace, exactly as written.
 pub(super) fn workspace(text: &OsStr) -> Option<Option<WorkspaceId>> {
     text.to_str()?.parse().ok().map(Some)
 }
@@ -47,7 +47,7 @@ pub(super) fn log_filter(text: &OsStr) -> Option<Option<String>> {
     EnvFilter::try_new(text).is_ok().then(|| Some(text.to_owned()))
 }
 
-/// How log lines look.
+/// A log format.
 pub(super) fn log_format(text: &OsStr) -> Option<LogFormat> {
     LogFormat::from_str(trimmed(text)?, false).ok()
 }
@@ -65,7 +65,7 @@ pub(super) fn switch(text: &OsStr) -> Option<bool> {
     }
 }
 
-/// Values between commas.
+/// Comma-separated values.
 pub(super) fn list<T: FromStr>(text: &OsStr) -> Option<Vec<T>> {
     let names = trimmed(text)?.split(',').map(trim).filter(|name| !name.is_empty());
     names.map(|name| name.parse().ok()).collect()
@@ -101,8 +101,8 @@ pub(super) fn strategy_name(strategy: Strategy) -> &'static str {
     }
 }
 
-/// The address of a server without a trailing slash. One with a user or a password in it is not
-/// taken: the token has a setting of its own.
+/// The URL of a server without a trailing slash. One with a user or a password is
+/// refused: the token has a setting of its own.
 pub(super) fn url(text: &OsStr) -> Option<Option<String>> {
     let text = trimmed(text)?.trim_end_matches('/');
     let (_, rest) = text.split_once("://").filter(|(scheme, _)| {
@@ -113,7 +113,7 @@ pub(super) fn url(text: &OsStr) -> Option<Option<String>> {
     (plain && !host.is_empty() && !host.starts_with(':')).then(|| Some(text.to_owned()))
 }
 
-/// A token that can stand in a header.
+/// A token that can be sent in a header.
 pub(super) fn token(text: &OsStr) -> Option<Option<Secret>> {
     let text = trimmed(text)?;
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());

@@ -2,7 +2,7 @@
 
 use super::{ALL, SettingRow, row::Form};
 
-/// What stands above the table.
+/// The text above the table.
 const OPENING: &str = "\
 # Settings
 

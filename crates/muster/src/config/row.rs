@@ -10,30 +10,30 @@ use serde::Serialize;
 use super::{BadValue, Settings, Sourced, ValueSource, places};
 use crate::arguments::GlobalFlags;
 
-/// A setting as people meet it.
+/// The description of a setting.
 pub(crate) struct SettingRow {
     /// Name everywhere; in the file the key with its tables.
     pub(crate) name: &'static str,
     /// Environment variables, the strongest first.
     pub(crate) variables: &'static [&'static str],
-    /// The flag that sets it, if one does.
+    /// The flag that sets it, if any.
     pub(crate) flag: Option<&'static str>,
     /// How a value is written in the file.
     pub(crate) form: Form,
-    /// The values it takes, as they stand behind "use".
+    /// The values it accepts, to follow "use".
     pub(crate) allowed: &'static str,
     /// The default in words.
     pub(crate) default: &'static str,
-    /// What it is about, in a line.
+    /// A description in one line.
     pub(crate) help: &'static str,
-    /// Whether its value is kept from every screen and log.
+    /// Whether its value is never displayed or logged.
     pub(crate) secret: bool,
-    /// What a variable of nothing but blanks means.
+    /// What a blank variable means.
     pub(crate) blank: Blank,
 }
 
 impl SettingRow {
-    /// What most rows share.
+    /// Defaults of most rows.
     pub(super) const PLAIN: Self = Self {
         name: "",
         variables: &[],
@@ -46,13 +46,13 @@ impl SettingRow {
         blank: Blank::NotSet,
     };
 
-    /// The help of a flag that sets it, on one line.
+    /// The help text of its flag, on one line.
     pub(crate) fn flag_help(&self) -> String {
         let variables = self.variables.join(", ");
         format!("{} [default: {}] [env: {variables}]", self.help, self.default)
     }
 
-    /// The same where there is room.
+    /// The same on several lines.
     pub(crate) fn flag_long_help(&self) -> String {
         let variables = self.variables.join(", ");
         format!("{}\n\n[default: {}]\n[env: {variables}]", self.help, self.default)
@@ -70,16 +70,16 @@ pub(crate) enum Form {
     Number,
     /// `true` or `false`.
     Switch,
-    /// An array of strings; in a variable they stand between commas.
+    /// An array of strings; comma-separated in a variable.
     List,
     /// It is not read from the file.
     NotInFile,
 }
 
-/// What a variable of nothing but blanks means.
+/// What a blank variable means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blank {
-    /// The same as no variable; weaker ones are looked at.
+    /// The same as no variable; weaker sources apply.
     NotSet,
     /// A mistake: falling back to a default could write to the wrong place.
     Refused,
@@ -87,15 +87,15 @@ pub(crate) enum Blank {
 
 /// A setting with values of one type.
 pub(crate) struct Setting<T: 'static> {
-    /// What people see of it.
+    /// Its description.
     pub(crate) row: SettingRow,
     /// How it is found.
     pub(super) reading: Reading<T>,
-    /// A value for people and programs.
+    /// Formats a value for people and programs.
     pub(super) show: fn(&T) -> ShownValue,
 }
 
-/// A value for people and programs.
+/// A value formatted for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum ShownValue {
@@ -136,9 +136,9 @@ impl fmt::Display for ShownValue {
 pub(super) enum Reading<T: 'static> {
     /// Flag, environment, file, default.
     Plain {
-        /// The flag, where every command has it.
+        /// The flag, if every command has it.
         shared: fn(&GlobalFlags) -> Option<T>,
-        /// What a text means; `None` for one that is not allowed.
+        /// Parses a string; `None` if it is not allowed.
         read: fn(&OsStr) -> Option<T>,
         /// The value when nothing is set.
         default: fn(&Settings) -> Sourced<T>,
@@ -177,7 +177,7 @@ impl<T> Setting<T> {
 }
 
 impl Settings {
-    /// What the environment or else the file says, as a text.
+    /// The string in the environment, or else in the file.
     fn text_of(&self, row: &SettingRow) -> Result<Option<(OsString, ValueSource)>, BadValue> {
         for name in row.variables {
             match (self.variable(name), row.blank) {
@@ -201,9 +201,8 @@ fn is_blank(text: &OsStr) -> bool {
     text.to_str().is_some_and(muster_core::text::is_blank)
 }
 
-/// A setting of any type, for lists of all.
+/// A setting of any type, for lists.
 pub(crate) trait AnySetting: Sync {
-    /// What people see of it.
     fn row(&self) -> &SettingRow;
 
     /// Its value for people and programs, and where it came from.

@@ -1,4 +1,4 @@
-//! Which server a client command talks to, and with which token (CF-8).
+//! Which server a client command uses, and with which token (CF-8).
 
 use std::{fs, net::IpAddr, path::Path};
 
@@ -12,26 +12,25 @@ use super::{
 };
 use crate::{local_server, person::Person, storage};
 
-/// A server to talk to.
 #[derive(Debug)]
 pub(crate) struct ServerAddress {
-    /// Its address, without a trailing slash.
+    /// Its URL, without a trailing slash.
     pub(crate) url: String,
-    /// Who says so.
+    /// Where the URL came from.
     pub(crate) source: ValueSource,
-    /// The token to present, if one is known. It goes to this address and nowhere else.
+    /// The token to present, if one is known. It is sent to this address only.
     pub(crate) token: Option<Secret>,
-    /// The person whose key it takes where only a person may act; the key is of no use to a server
-    /// elsewhere, and no agent's business.
+    /// The person whose key it accepts where only a person may act; the key is of no use to a
+    /// server elsewhere, and agents must not have it.
     pub(crate) person: Option<Person>,
 }
 
-/// Finds the server that every client command talks to.
+/// Finds the server of client commands.
 pub(crate) fn server(settings: &Settings) -> anyhow::Result<ServerAddress> {
     let Sourced { value, source } = settings.get(&CLIENT_URL)?;
     let Some(url) = value else {
         bail!(
-            "no server is known: start one with `muster serve`, or name one with {}",
+            "no server found: start one with `muster serve`, or set {}",
             CLIENT_URL.row.variables[0]
         );
     };
@@ -39,7 +38,7 @@ pub(crate) fn server(settings: &Settings) -> anyhow::Result<ServerAddress> {
     Ok(ServerAddress { url, source, token: settings.get(&CLIENT_TOKEN)?.value, person })
 }
 
-/// The server that drives the node whose token this program has; `None` without one.
+/// The server that drives the node of this program's token; `None` without one.
 pub(crate) fn node_server(settings: &Settings) -> anyhow::Result<Option<ServerAddress>> {
     let token = settings.get(&NODE_TOKEN)?.value;
     let Some(token) = token else { return Ok(None) };
@@ -62,7 +61,7 @@ pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<ServerAddress> {
     })
 }
 
-/// The address that a running server of this machine has written down.
+/// The address that a running server of this machine has published.
 pub(super) fn written_down(settings: &Settings) -> Sourced<Option<String>> {
     let find = || {
         let running = local_server::find(&storage::directory(settings).ok()?)?;
@@ -72,7 +71,7 @@ pub(super) fn written_down(settings: &Settings) -> Sourced<Option<String>> {
     find().unwrap_or_else(|| Sourced::default(None))
 }
 
-/// The token of this machine's own server. It is of no use to a server elsewhere, which would only
+/// The token of this machine's own server. It is of no use to a server elsewhere, which must not
 /// learn it.
 pub(super) fn local_token(settings: &Settings) -> Sourced<Option<Secret>> {
     let local = settings
@@ -91,7 +90,7 @@ fn is_local(url: &str, source: &ValueSource) -> bool {
     matches!(source, ValueSource::LocalServer(_)) || is_loopback(url)
 }
 
-/// Whether an address leads to this machine.
+/// Whether an address points to this machine.
 fn is_loopback(url: &str) -> bool {
     let host = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
     let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

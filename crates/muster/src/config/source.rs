@@ -1,4 +1,4 @@
-//! Where a value came from.
+//! The sources of values.
 
 use std::{fmt, path::PathBuf};
 
@@ -13,13 +13,13 @@ pub(crate) struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
-    /// A value that nobody chose.
+    /// A default value.
     pub(crate) fn default(value: T) -> Self {
         Self { value, source: ValueSource::Default }
     }
 }
 
-/// Where a value came from, the strongest first.
+/// The source of a value, strongest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "place", rename_all = "snake_case")]
 pub(crate) enum ValueSource {
@@ -29,16 +29,15 @@ pub(crate) enum ValueSource {
     Environment(&'static str),
     /// A line of the program's own file.
     File {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
     },
     /// The file that this program shares with others (CF-5).
     UserFile(PathBuf),
-    /// What a server of this machine has written down in the storage folder.
+    /// The address that a server of this machine published in the storage folder.
     LocalServer(PathBuf),
-    /// Nobody chose it.
+    /// The default.
     Default,
 }
 

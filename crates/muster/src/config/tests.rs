@@ -22,7 +22,7 @@ use crate::{
     local_server::WrittenDown,
 };
 
-/// A home folder, and the settings of somebody who lives there.
+/// A home folder and its settings.
 struct Home {
     folder: TempDir,
 }
@@ -212,10 +212,10 @@ fn unknown_keys_are_warned_about_with_the_nearest_name() {
         let says = |warning: &String| parts.iter().all(|part| warning.contains(part));
         assert!(warnings.iter().any(says), "{parts:?}: {warnings:?}");
     };
-    warned(&["line 1", "worksapce", "workspace is the nearest"]);
-    warned(&["line 3", "todo.preview.rows", "todo.preview.max_rows is"]);
+    warned(&["line 1", "worksapce", "did you mean workspace?"]);
+    warned(&["line 3", "todo.preview.rows", "did you mean todo.preview.max_rows?"]);
     warned(&["line 5", "client.token", "MUSTER_TOKEN"]);
-    warned(&["line 7", "server.addr.port", "server.addr is"]);
+    warned(&["line 7", "server.addr.port", "did you mean server.addr?"]);
     assert!(warnings.iter().all(|warning| !warning.contains("hunter2")));
     assert!(settings.get(&CLIENT_TOKEN).unwrap().value.is_none());
     assert_eq!(settings.get(&SERVER_ADDR).unwrap().source, ValueSource::Default);
@@ -231,7 +231,7 @@ fn a_broken_or_missing_named_file_is_an_error_with_its_place() {
     assert!(missing.contains("MUSTER_CONFIG") && missing.contains("/nowhere"), "{missing}");
     home.configure("workspace = 'w'\nserver = [\n");
     let broken = complaint(&home, &[]);
-    assert!(broken.contains("own.toml line ") && broken.contains("no TOML"), "{broken}");
+    assert!(broken.contains("own.toml line ") && broken.contains("not valid TOML"), "{broken}");
     home.configure("a = 1\na = 2\n");
     assert!(complaint(&home, &[]).contains("line 2"), "{}", complaint(&home, &[]));
     home.configure(&"[".repeat(100_000));

@@ -1,4 +1,4 @@
-//! Reads a line from the terminal without showing it, and gives up after a while.
+//! Reads a line from the terminal without echo, with a timeout.
 
 use std::io;
 #[cfg(unix)]
@@ -11,7 +11,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 #[cfg(unix)]
 const SHORTENED: &str = "MUSTER_TEST_ANSWER_MS";
 
-/// Asks a question at the terminal of this process, whatever its input and output are.
+/// Prompts at the terminal of this process, whatever its input and output are.
 #[cfg(unix)]
 pub(super) fn hidden(question: &str) -> io::Result<String> {
     use std::{fs::OpenOptions, io::Write as _};
@@ -36,7 +36,7 @@ pub(super) fn hidden(_question: &str) -> io::Result<String> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped.
+/// A terminal without echo, until this is dropped.
 #[cfg(unix)]
 struct Quiet<'a> {
     terminal: &'a std::fs::File,
@@ -45,7 +45,7 @@ struct Quiet<'a> {
 
 #[cfg(unix)]
 impl<'a> Quiet<'a> {
-    /// Keys come one by one, Ctrl-C too: whatever happens, the terminal is put back.
+    /// Keys arrive one by one, Ctrl-C too: the terminal is restored in any case.
     fn begin(terminal: &'a std::fs::File) -> io::Result<Self> {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let before = tcgetattr(terminal)?;
@@ -90,7 +90,7 @@ impl Drop for Quiet<'_> {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
         if let Err(error) = tcsetattr(self.terminal, OptionalActions::Flush, &self.before) {
-            tracing::warn!(%error, "the terminal may not show what is typed: run `stty sane`");
+            tracing::warn!(%error, "could not restore the terminal's echo: run `stty sane`");
         }
     }
 }

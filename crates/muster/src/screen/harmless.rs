@@ -1,15 +1,15 @@
-//! Text of agents on a terminal: it is read, never obeyed.
+//! Makes text of agents safe for a terminal: it is displayed, never interpreted.
 //!
 //! What may reach a terminal is decided here, at the end, and not where a line is made: a title, a
-//! command or an error can hold any character, and every way to the screen leads through this one.
+//! command or an error can contain any character, and all output passes through here.
 
 use std::borrow::Cow;
 
 use super::{Screen, Tone};
 
 impl Screen {
-    /// The text without anything that moves the cursor, hides or reorders what is there: of escape
-    /// sequences only the colours of a screen that has them are left.
+    /// The text without anything that moves the cursor, hides or reorders content: of escape
+    /// sequences only our own colours are left.
     pub(crate) fn harmless(self, text: &str) -> Cow<'_, str> {
         let Some(first) = text.find(harms) else { return Cow::Borrowed(text) };
         let mut shown = text[..first].to_owned();
@@ -26,7 +26,7 @@ impl Screen {
     }
 }
 
-/// JSON that means the same, with everything that harms a terminal written as an escape.
+/// Equivalent JSON, with everything that harms a terminal escaped.
 pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
     let Some(first) = json.find(harms) else { return Cow::Borrowed(json) };
     let mut shown = json[..first].to_owned();
@@ -41,8 +41,8 @@ pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The text of an agent that a person decides about, on one line: every character that controls,
-/// reorders or is not seen is written out, such as `\\u{202e}`.
+/// The text of an agent that a person decides about, on one line: every control, reordering
+/// or invisible character is escaped, such as `\\u{202e}`.
 pub(crate) fn spelled_out(text: &str) -> Cow<'_, str> {
     if !text.contains(unseen) {
         return Cow::Borrowed(text);
@@ -54,7 +54,7 @@ pub(crate) fn spelled_out(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a character is of the Unicode categories Cc, Cf, Zl or Zp, or is a letter without a
-/// shape: what stands there may then differ from what is seen.
+/// shape: what is displayed may then differ from what is there.
 fn unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -69,13 +69,13 @@ fn unseen(letter: char) -> bool {
         )
 }
 
-/// Whether a terminal does something with the character instead of showing it.
+/// Whether a terminal interprets the character instead of showing it.
 fn harms(letter: char) -> bool {
     let control = letter.is_control() && !matches!(letter, '\n' | '\t');
     control || reorders(letter)
 }
 
-/// Marks of writing direction and characters without width. The joiners of emoji and of scripts
+/// Direction marks and zero-width characters. The joiners of emoji and of scripts
 /// that need them stay.
 fn reorders(letter: char) -> bool {
     matches!(
@@ -85,7 +85,7 @@ fn reorders(letter: char) -> bool {
     )
 }
 
-/// The character, or the picture of it.
+/// The character, or its visible picture.
 fn visible(letter: char) -> char {
     match u32::from(letter) {
         _ if !harms(letter) => letter,
@@ -95,7 +95,7 @@ fn visible(letter: char) -> char {
     }
 }
 
-/// The colour of ours that the text begins with.
+/// The colour sequence of ours that the text begins with.
 fn color_at(text: &str) -> Option<&str> {
     let code = text.strip_prefix("\x1b[")?.split_once('m')?.0;
     let ours = Tone::ALL.iter().any(|tone| tone.code() == code) || code == "0";

@@ -51,7 +51,7 @@ fn the_server_of_the_storage_folder_is_found_with_its_token() {
     assert_eq!((code, &report["access"]), (Some(1), &json!("refused")), "{report}");
     let output = muster(&["status", "--storage-dir", storage_dir]).output().unwrap();
     let text = stdout(&output);
-    assert!(text.contains("it runs on the storage folder") && text.contains("granted"), "{text}");
+    assert!(text.contains("runs on the storage folder") && text.contains("granted"), "{text}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn without_a_server_the_fix_is_named() {
         (&[][..], "muster serve"),
         (&[("MUSTER_URL", url.as_str())], &*url),
         (&[("MUSTER_URL", "https://127.0.0.1:1")], "tunnel"),
-        (&[("MUSTER_URL", "127.0.0.1:1")], "MUSTER_URL: \"127.0.0.1:1\" is no value"),
+        (&[("MUSTER_URL", "127.0.0.1:1")], "MUSTER_URL: \"127.0.0.1:1\" is not a valid value"),
     ] {
         let mut command = muster(&["status"]);
         command.env("MUSTER_STORAGE_DIR", folder.path()).envs(variables.iter().copied());

@@ -83,7 +83,7 @@ fn wrong_command_lines_are_refused_with_the_fix() {
     assert_usage_error(&limit, &["--limit", "not a whole number"]);
     let json = ["call", "tasks_context", "--json", "{\"workspace\":"];
     assert_usage_error(&json, &["--json", "column"]);
-    assert_usage_error(&["call", "tasks_context", "--json", "[]"], &["no object"]);
+    assert_usage_error(&["call", "tasks_context", "--json", "[]"], &["not an object"]);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_backup_is_a_whole_store() {
     assert!(context.to_string().contains("Kept"), "{context}");
     let again = run(&base);
     assert_eq!(again.status.code(), Some(1));
-    assert!(stderr(&again).contains("exists already"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("already exists"), "{}", stderr(&again));
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_second_signal_stops_at_once() {
 
 #[test]
 fn a_request_that_never_ends_does_not_hold_a_stopping_server() {
-    let mut server = serve(&[]);
+    let mut server = serve(&["--time-divisor", "10"]);
     let mut connection = Connection::open(server.address()).unwrap();
     let (head, body) = half_a_request(&server);
     connection.write(&head).unwrap();
@@ -108,7 +108,7 @@ fn a_server_that_does_not_stop_in_time_is_ended() {
 
 #[test]
 fn slow_clients_are_let_go_and_harm_nobody() {
-    let server = serve(&[]);
+    let server = serve(&["--time-divisor", "5"]);
     let started = Instant::now();
     let mut slow: Vec<Connection> =
         (0..100).map(|_| Connection::open(server.address()).unwrap()).collect();
@@ -130,7 +130,7 @@ fn slow_clients_are_let_go_and_harm_nobody() {
 
 #[test]
 fn a_body_that_never_comes_is_not_waited_for() {
-    let server = serve(&[]);
+    let server = serve(&["--time-divisor", "10"]);
     let mut connection = Connection::open(server.address()).unwrap();
     let (head, body) = half_a_request(&server);
     connection.write(&head).unwrap();

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod agent;
+mod checks;
 mod client;
 mod command_line;
 mod config;
@@ -27,4 +28,5 @@ mod session_commands;
 mod sessions;
 mod setup;
 mod storage;
+mod terminal;
 mod transfer;

@@ -94,7 +94,7 @@ fn filters_narrow_the_tree_and_keep_the_plans_above() {
     let nothing = desk.read(&["tasks", "--query", "no such thing"]);
     assert!(nothing.contains("nothing matches"), "{nothing}");
     let limited = desk.read(&["tasks", "--limit", "1"]);
-    assert!(limited.contains("1 of 2 tasks are shown"), "{limited}");
+    assert!(limited.contains("showing 1 of 2 tasks"), "{limited}");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn the_only_workspace_is_meant_until_there_is_another() {
     let desk = Desk::empty();
     let (code, complaint) = desk.attempt(&["tasks"], "");
     assert_eq!(code, Some(1));
-    assert!(complaint.contains("there is no workspace yet"), "{complaint}");
+    assert!(complaint.contains("no workspace exists yet"), "{complaint}");
     desk.call("tasks_create", json!({"kind": "plan", "title": "Here"}));
     assert!(desk.read(&["tasks"]).contains("Here"));
     let storage_dir = desk.storage_dir().to_str().unwrap();

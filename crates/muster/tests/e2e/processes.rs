@@ -14,8 +14,8 @@ use std::{
 };
 
 use muster_api::{App, AppOptions};
-use muster_engine::{StreamUpdate, SystemClock};
-use muster_store::{SqliteOptions, SqliteStore, Store};
+use muster_engine::{Batch, Encoded, News, SystemClock};
+use muster_store::{EventRow, SqliteOptions, SqliteStore, Store};
 use muster_testkit::faults::Chance;
 use serde_json::{Value, json};
 
@@ -149,20 +149,23 @@ fn commits_of_another_process_are_seen_soon() {
     let options = AppOptions { storage_dir: directory.path().to_owned(), ..AppOptions::default() };
     let app = App::open(options).unwrap();
     let after = app.status().unwrap().workspaces[0].events;
-    let mut subscription = app.engine().subscribe(format!("workspace/{WORKSPACE}"), after);
     let (seen, sightings) = mpsc::channel();
     let follow = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _entered = runtime.enter();
+        let stream = format!("workspace/{WORKSPACE}");
+        let kind = |_: &str, row: &EventRow| Encoded::Frame(row.kind.clone().into());
+        let mut follower = app.engine().follow(stream, after, kind).unwrap();
         for _ in 0..COMMITS {
-            match runtime.block_on(subscription.next()).unwrap() {
-                StreamUpdate::Events(rows) => {
+            match runtime.block_on(follower.next()).unwrap() {
+                News::Events(batches) => {
                     let moment = Instant::now();
-                    let notes = rows.iter().filter(|row| row.kind == "step_noted");
-                    let seqs: Vec<u64> = rows.iter().map(|row| row.seq).collect();
-                    assert!(seqs.is_sorted_by(|one, next| one + 1 == *next));
-                    notes.for_each(|row| seen.send((row.seq, moment)).unwrap());
+                    let rows: Vec<_> = batches.iter().flat_map(Batch::frames).collect();
+                    assert!(rows.is_sorted_by(|one, next| one.0 + 1 == next.0));
+                    let notes = rows.iter().filter(|(_, kind)| *kind == b"step_noted");
+                    notes.for_each(|(seq, _)| seen.send((*seq, moment)).unwrap());
                 }
-                StreamUpdate::Resync { seq } => panic!("nobody is behind, but was sent to {seq}"),
+                other @ (News::Gap { .. } | News::End) => panic!("{other:?} for one that keeps up"),
             }
         }
     };

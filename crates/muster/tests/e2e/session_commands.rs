@@ -79,12 +79,12 @@ fn a_session_is_made_listed_shown_and_ended() {
     let line = table.lines().find(|line| line.contains(&id)).unwrap();
     assert!(line.contains("idle") && line.contains("todo   0/0"), "{line}");
     assert!(line.ends_with("Release 1.0"), "{line}");
-    assert_eq!(desk.read(&["session", "end", &id]), format!("{id} is gone\n"));
+    assert_eq!(desk.read(&["session", "end", &id]), format!("deleted {id}\n"));
     assert_eq!(desk.server.ask("GET", &format!("/sessions/{id}"), None).0, 404);
     assert!(desk.complaint(&["session", "show", &id]).contains("deleted"));
     let unknown = desk.complaint(&["session", "show", "nobody"]);
     assert!(unknown.contains("`muster sessions` lists them"), "{unknown}");
-    assert!(desk.complaint(&["session", "end", "no body"]).contains("no session id"));
+    assert!(desk.complaint(&["session", "end", "no body"]).contains("not a session id"));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_list_is_cut_and_gone_on_with() {
     let cursor = more.rsplit(' ').next().unwrap();
     let rest = desk.read(&["sessions", "--cursor", cursor]);
     assert!(rest.contains(&first) && !rest.contains(&second), "{rest}");
-    assert!(desk.read(&["sessions", "--status", "running"]).contains("No session is like that"));
+    assert!(desk.read(&["sessions", "--status", "running"]).contains("No session matches"));
     assert_eq!(run(&desk.words(&["sessions", "--status", "asleep"])).status.code(), Some(2));
 }
 

@@ -106,7 +106,7 @@ fn claude_gets_the_server_and_the_hooks_beside_its_own_settings() {
     assert_eq!(backup, old, "the file as it was is kept");
     let files = home.files();
     let again = home.done(&["claude", "--workspace", "w", "--write"]);
-    assert!(again.contains("in place already"), "{again}");
+    assert!(again.contains("already in place"), "{again}");
     assert_eq!(home.files(), files, "a second time writes nothing");
     home.done(&["claude", "--workspace", "v", "--write"]);
     let hooks = &home.json(".claude/settings.json")["hooks"];
@@ -123,7 +123,7 @@ fn nothing_is_written_when_one_of_the_files_can_not_be() {
     let files = home.files();
     let output = home.setup(&["claude", "--write"]);
     assert!(!output.status.success());
-    assert!(stderr(&output).contains("settings.json was left alone"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("settings.json was not changed"), "{}", stderr(&output));
     assert_eq!(home.files(), files);
     assert_eq!(home.json(".claude.json"), json!({}));
 }
@@ -162,7 +162,7 @@ fn codex_gets_one_table_and_every_other_line_stays() {
     let backup = fs::read_to_string(home.path().join(".codex/config.toml.before-muster")).unwrap();
     assert_eq!(backup, old);
     let again = home.done(&["codex", "--workspace", "w", "--write"]);
-    assert!(again.contains("in place already"), "{again}");
+    assert!(again.contains("already in place"), "{again}");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_file_that_cannot_be_edited_safely_is_left_alone() {
     assert_eq!(output.status.code(), Some(1));
     let complaint = stderr(&output);
     assert!(
-        complaint.contains("was left alone") && complaint.contains("mcpServers"),
+        complaint.contains("was not changed") && complaint.contains("mcpServers"),
         "{complaint}"
     );
     assert_eq!(fs::read_to_string(file).unwrap(), commented);

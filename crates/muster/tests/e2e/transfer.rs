@@ -115,7 +115,7 @@ fn a_workspace_that_was_never_written_is_not_exported() {
     let (code, said) =
         bench.run("store", &["export", target.to_str().unwrap(), "--workspace", "typo"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("there is no workspace typo: "), "{said}");
+    assert!(said.contains("workspace typo does not exist: "), "{said}");
     assert!(!target.exists());
 }
 
@@ -215,7 +215,7 @@ fn an_import_happens_whole_or_not_at_all() {
     let manifest = bench.path("out").join("workspace.json");
     let described: Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
     for (damage, hint) in [
-        (lines[..lines.len() - 1].join("\n"), "it should be"),
+        (lines[..lines.len() - 1].join("\n"), "instead of"),
         (whole.replacen("noted", "added", 1), "changed after its export"),
         (renamed, "plan_invented"),
         (swapped, "line 1"),
@@ -224,7 +224,7 @@ fn an_import_happens_whole_or_not_at_all() {
     ] {
         let mut forged = described.clone();
         if !["it should be", "changed after its export"].contains(&hint) {
-            forged["log_sha256"] = json!(muster_api::fingerprint(&damage));
+            forged["log_sha256"] = json!(muster_core::run::hash::sha256_hex(damage.as_bytes()));
         }
         fs::write(&manifest, forged.to_string()).unwrap();
         fs::write(&log, damage).unwrap();
@@ -233,7 +233,7 @@ fn an_import_happens_whole_or_not_at_all() {
         assert!(said.contains(hint), "{hint:?} is not in {said}");
     }
     let (_, said) = bench.run("second", &["tasks"]);
-    assert!(said.contains("there is no workspace yet"), "{said}");
+    assert!(said.contains("no workspace exists yet"), "{said}");
     fs::write(&manifest, described.to_string()).unwrap();
     fs::write(&log, whole.replace('\n', "\r\n")).unwrap();
     let (code, said) = bench.import("second", "out");
@@ -250,16 +250,16 @@ fn folders_with_other_things_in_them_are_left_alone() {
     let target = folder.to_str().unwrap();
     let (code, said) = bench.run("store", &["export", target, "--workspace", "w"]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("holds other files"), "{said}");
+    assert!(said.contains("contains other files"), "{said}");
     assert_eq!(files(&folder).len(), 1);
     bench.export("store", "out");
     let out = bench.path("out");
     let words = ["export", out.to_str().unwrap(), "--workspace", "other"];
     let (code, said) = bench.run("store", &words);
     assert_eq!(code, Some(1));
-    assert!(said.contains("holds workspace w"), "{said}");
+    assert!(said.contains("contains workspace w"), "{said}");
     let (code, said) = bench.import("store", "project");
-    assert_eq!((code, said.contains("no exported workspace")), (Some(1), true), "{said}");
+    assert_eq!((code, said.contains("not an exported workspace")), (Some(1), true), "{said}");
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use muster_core::run::{
-    approval::Resolution,
     command::RetryHint,
     event::LogSource,
     id::TurnId,
@@ -27,8 +26,7 @@ use crate::{
         stderr::{LineLimiter, Tail, flood_ended},
     },
     provider::{
-        Activity, Answered, OpenFailure, Pending, ProviderConversation, Signal, TurnQuestion,
-        Unreachable, Verdict,
+        Activity, OpenFailure, Pending, ProviderConversation, ProviderOrder, Signal, Unreachable,
         custom::{Closing, LINES_MAX},
         reading,
     },
@@ -49,13 +47,6 @@ pub(super) struct Established {
     /// Whether the program may still replay earlier output.
     pub(super) replays: bool,
     pub(super) caps: ProviderCaps,
-}
-
-pub(super) enum TalkOrder {
-    Turn { turn: TurnId, prompt: TranslatorPrompt },
-    Decide { question: String, resolution: Resolution },
-    Interrupt { turn: TurnId },
-    Forget,
 }
 
 /// A conversation.
@@ -84,7 +75,7 @@ impl Talk {
     pub(super) async fn until_the_end(
         mut self,
         stdout: ChildStdout,
-        mut orders: mpsc::Receiver<TalkOrder>,
+        mut orders: mpsc::Receiver<ProviderOrder>,
     ) -> Fault {
         let (sender, mut heard_lines) = mpsc::channel(LINES_MAX);
         let reading = tokio::spawn(read(stdout, sender, self.activity.clone()));
@@ -116,18 +107,22 @@ impl Talk {
         reading.await.ok().flatten()
     }
 
-    async fn obey(&mut self, order: TalkOrder) {
+    async fn obey(&mut self, order: ProviderOrder) {
         let moves = match order {
-            TalkOrder::Turn { turn, prompt } => {
-                self.turn = Some(turn);
-                self.translator.ask(prompt)
+            ProviderOrder::Turn(question) => {
+                self.turn = Some(question.turn);
+                let read_only = read_only(question.rights, question.global_mode);
+                self.translator.ask(TranslatorPrompt { text: question.text, read_only })
             }
-            TalkOrder::Decide { question, resolution } => {
+            ProviderOrder::Decide { question, resolution, .. } => {
                 self.translator.decide(&question, &resolution)
             }
-            TalkOrder::Interrupt { turn } if self.turn == Some(turn) => self.translator.interrupt(),
-            TalkOrder::Interrupt { .. } => Vec::new(),
-            TalkOrder::Forget => self.translator.forget(),
+            ProviderOrder::Interrupt { turn } if self.turn == Some(turn) => {
+                self.translator.interrupt()
+            }
+            // Agents call Muster's tools through its server, which returns the results itself.
+            ProviderOrder::Interrupt { .. } | ProviderOrder::Answer(_) => Vec::new(),
+            ProviderOrder::Reset => self.translator.forget(),
         };
         self.perform(moves).await;
     }
@@ -267,42 +262,15 @@ async fn read(stdout: ChildStdout, lines: mpsc::Sender<Vec<u8>>, activity: Activ
 
 /// The driver's end of a conversation.
 pub(super) struct Talking {
-    pub(super) orders: Option<mpsc::Sender<TalkOrder>>,
+    pub(super) orders: Option<mpsc::Sender<ProviderOrder>>,
     pub(super) close: Option<oneshot::Sender<Closing>>,
     pub(super) watching: JoinHandle<()>,
 }
 
-impl Talking {
-    fn order(&self, order: TalkOrder) -> Result<(), Unreachable> {
+impl ProviderConversation for Talking {
+    fn send(&mut self, order: ProviderOrder) -> Result<(), Unreachable> {
         let orders = self.orders.as_ref().ok_or(Unreachable)?;
         orders.try_send(order).map_err(|_| Unreachable)
-    }
-}
-
-impl ProviderConversation for Talking {
-    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
-        let read_only = read_only(question.rights, question.global_mode);
-        let prompt = TranslatorPrompt { text: question.text, read_only };
-        self.order(TalkOrder::Turn { turn: question.turn, prompt })
-    }
-
-    fn decide(&mut self, verdict: &Verdict<'_>) -> Result<(), Unreachable> {
-        let question = verdict.id.to_owned();
-        let resolution = verdict.resolution.clone();
-        self.order(TalkOrder::Decide { question, resolution })
-    }
-
-    /// Agents call Muster's tools through its server, which returns the results itself.
-    fn answer(&mut self, _answered: &Answered<'_>) -> Result<(), Unreachable> {
-        Ok(())
-    }
-
-    fn interrupt(&mut self, turn: TurnId) -> Result<(), Unreachable> {
-        self.order(TalkOrder::Interrupt { turn })
-    }
-
-    fn reset(&mut self) -> Result<(), Unreachable> {
-        self.order(TalkOrder::Forget)
     }
 
     fn close(mut self: Box<Self>, grace: Duration) -> Pending<'static, ()> {

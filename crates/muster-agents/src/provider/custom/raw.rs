@@ -18,8 +18,8 @@ use super::{drain, not_started};
 use crate::{
     process::{self, Launch, RunningProcess, stderr::Tail},
     provider::{
-        Activity, Answered, NO_CAPS, Opened, Pending, ProviderConversation, SIGNALS_MAX,
-        SessionOpening, Signal, TurnQuestion, Unreachable, Verdict,
+        Activity, NO_CAPS, Opened, Pending, ProviderConversation, ProviderOrder, SIGNALS_MAX,
+        SessionOpening, Signal, TurnQuestion, Unreachable,
     },
     settings::Profile,
 };
@@ -172,25 +172,16 @@ fn whole_characters(bytes: &mut Vec<u8>) -> String {
 }
 
 impl ProviderConversation for Raw {
-    fn turn(&mut self, question: TurnQuestion) -> Result<(), Unreachable> {
-        self.begin(question);
-        Ok(())
-    }
-
-    fn decide(&mut self, _verdict: &Verdict<'_>) -> Result<(), Unreachable> {
-        Err(Unreachable)
-    }
-
-    fn answer(&mut self, _answered: &Answered<'_>) -> Result<(), Unreachable> {
-        Err(Unreachable)
-    }
-
-    fn interrupt(&mut self, _turn: TurnId) -> Result<(), Unreachable> {
-        let (stop, _) = self.turn.take().ok_or(Unreachable)?;
-        stop.send(()).map_err(|()| Unreachable)
-    }
-
-    fn reset(&mut self) -> Result<(), Unreachable> {
+    fn send(&mut self, order: ProviderOrder) -> Result<(), Unreachable> {
+        match order {
+            ProviderOrder::Turn(question) => self.begin(question),
+            ProviderOrder::Interrupt { .. } => {
+                let (stop, _) = self.turn.take().ok_or(Unreachable)?;
+                return stop.send(()).map_err(|()| Unreachable);
+            }
+            ProviderOrder::Decide { .. } | ProviderOrder::Answer(_) => return Err(Unreachable),
+            ProviderOrder::Reset => {}
+        }
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! A layout as a body says it.
+//! A layout in a body.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use muster_core::run::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Where nodes stand, as far as it changes.
+/// The changed positions of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct LayoutInput {
     positions: BTreeMap<NodeId, PointInput>,
     viewport: Option<ViewportInput>,
-    /// Whoever sends back what it was shown sends this, too.
+    /// Ignored; a client that sends back what it received sends this, too.
     #[serde(rename = "updatedAt")]
     _updated_at: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! What bodies may hold, as schemas for documents: the very shapes that bodies are checked by.
+//! The schemas of bodies for documents: the same ones that bodies are checked by.
 
-use serde_json::{Value, json};
+use muster_core::schema::{JsonType, Keyword, Schema};
 
 use super::{
     CHAT, CREATE_NODE, CREATE_RUN, ChatInput, CreateRequest, EDGE, EDIT_NODE, EDIT_RUN, EdgeInput,
@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Every shape of a body, by name.
-pub fn schemas() -> Vec<(&'static str, Value)> {
+pub fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("RunInput", CREATE_RUN.schema()),
         ("RunPatch", EDIT_RUN.schema()),
@@ -26,91 +26,96 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
 
 /// A body of a request about runs, as documents show it.
 pub trait RunBody {
-    fn schema() -> Value;
+    fn schema() -> Schema;
 }
 
-fn shape(name: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{name}")})
+fn shape(name: &str) -> Schema {
+    Schema::reference(format!("#/components/schemas/{name}"))
+}
+
+fn any_of<const N: usize>(choices: [Schema; N]) -> Schema {
+    Schema::from([Keyword::AnyOf(choices.into())])
 }
 
 /// An object, wrapped in its name or bare.
-fn wrapped(name: &str, input: &str) -> Value {
-    let properties = json!({name: shape(input)});
-    let wrapped = json!({"type": "object", "properties": properties, "required": [name]});
-    json!({"anyOf": [wrapped, shape(input)]})
+fn wrapped(name: &str, input: &str) -> Schema {
+    any_of([Schema::object([(name, shape(input))]), shape(input)])
 }
 
 impl RunBody for CreateRequest {
-    fn schema() -> Value {
+    fn schema() -> Schema {
         wrapped("run", "RunInput")
     }
 }
 
 impl RunBody for EditRequest {
-    fn schema() -> Value {
-        let properties = json!({"patch": shape("RunPatch")});
-        let patch = json!({"type": "object", "properties": properties, "required": ["patch"]});
-        json!({"anyOf": [{"allOf": [patch, shape("RunPatchManner")]}, shape("RunPatch")]})
+    fn schema() -> Schema {
+        let patch = Schema::object([("patch", shape("RunPatch"))]);
+        let with_manner = Keyword::AllOf(vec![patch, shape("RunPatchManner")]);
+        any_of([Schema::from([with_manner]), shape("RunPatch")])
     }
 }
 
 impl RunBody for NodeRequest {
-    fn schema() -> Value {
+    fn schema() -> Schema {
         wrapped("node", "NodeInput")
     }
 }
 
 impl RunBody for EditNodeRequest {
-    fn schema() -> Value {
-        let properties = json!({"patch": shape("NodePatch"), "config": shape("NodePatch")});
-        let parts = json!({"type": "object", "properties": properties, "required": []});
-        json!({"anyOf": [parts, shape("NodePatch")]})
+    fn schema() -> Schema {
+        let patch = || shape("NodePatch");
+        let mut parts = Schema::object([("patch", patch()), ("config", patch())]);
+        parts.put(Keyword::Required(Vec::new()));
+        any_of([parts, patch()])
     }
 }
 
 impl RunBody for EdgeInput {
-    fn schema() -> Value {
+    fn schema() -> Schema {
         wrapped("edge", "EdgeInput")
     }
 }
 
 impl RunBody for ResolutionInput {
-    fn schema() -> Value {
-        let mut schema = wrapped("resolution", "ResolutionInput");
-        schema["anyOf"][0]["properties"]["runId"] = json!({"type": "string"});
-        schema
+    fn schema() -> Schema {
+        let resolution = || shape("ResolutionInput");
+        let run = ("runId", JsonType::String.into());
+        let mut wrapped = Schema::object([("resolution", resolution()), run]);
+        wrapped.put(Keyword::Required(vec!["resolution".to_owned()]));
+        any_of([wrapped, resolution()])
     }
 }
 
 impl RunBody for ChatInput {
-    fn schema() -> Value {
+    fn schema() -> Schema {
         shape("ChatInput")
     }
 }
 
 impl RunBody for ResetInput {
-    fn schema() -> Value {
+    fn schema() -> Schema {
         shape("ResetInput")
     }
 }
 
 impl RunBody for TemplateInput {
-    fn schema() -> Value {
+    fn schema() -> Schema {
         shape("TemplateInput")
     }
 }
 
-/// Any fields: what a tool takes is said by the tool.
+/// Any fields: the tool defines what it takes.
 pub struct AnyFields;
 
 impl RunBody for AnyFields {
-    fn schema() -> Value {
-        json!({"type": "object"})
+    fn schema() -> Schema {
+        JsonType::Object.into()
     }
 }
 
 impl RunBody for NoFields {
-    fn schema() -> Value {
-        json!({"type": "object"})
+    fn schema() -> Schema {
+        JsonType::Object.into()
     }
 }

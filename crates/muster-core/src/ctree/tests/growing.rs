@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::{Wood, id, moment, plain_hash};
 use crate::ctree::{
-    GrowthEffect, Kind, NodeId, Occurrence, Restatement, Role, Sketch, Sprout, Status,
-    TreeLookup as _, TreeNode,
+    GrowthEffect, Kind, NodeId, Occurrence, Restatement, Role, Sprout, Status, TreeLookup as _,
+    TreeNode,
     chain::RECENT_CHILDREN_MAX,
     growth::{cite, grow, pin, restate},
 };
@@ -195,24 +195,6 @@ fn volatile_fields_are_not_in_the_hash() {
     super::plant_root(&mut later, label, &moment(50, None)).unwrap();
     grow(&mut later, &NodeId::root(), message("x"), &moment(70, None)).unwrap();
     assert_eq!(later.root().hash, before, "another time, other numbers, the same conversation");
-}
-
-#[test]
-fn a_sketch_tells_what_would_be_and_leaves_all_as_it_is() {
-    let mut wood = grown(150);
-    let before = wood.clone();
-    let said = || Occurrence::Said { role: Role::User, text: "new".to_owned() };
-    let mut sketch = Sketch::over(&wood);
-    let foreseen = super::plant(&mut sketch, Some(said()), None, &moment(151, Some(1))).unwrap();
-    assert_eq!(sketch.nodes().count(), 3);
-    assert_eq!(sketch.bodies().count(), 1);
-    let old = Restatement::status(Status::Done);
-    restate(&mut sketch, &id(3), old.clone(), &moment(152, None)).unwrap();
-    let hash = sketch.node(&NodeId::root()).unwrap().unwrap().hash;
-    assert_eq!(wood.nodes, before.nodes);
-    assert_eq!(wood.plant(said(), 151, Some(1)), foreseen);
-    restate(&mut wood, &id(3), old, &moment(152, None)).unwrap();
-    assert_eq!(wood.root().hash, hash);
 }
 
 #[test]

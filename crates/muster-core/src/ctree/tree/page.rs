@@ -25,7 +25,7 @@ pub struct TreePage {
     pub next: Option<NodeId>,
 }
 
-/// A node with all that is known of it. Its text is for whoever has it to fill in.
+/// A node with all known fields; the caller fills in its text.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TreeNode")]
 pub struct NodeView {
@@ -46,9 +46,9 @@ pub struct NodeView {
     /// How far it is.
     pub status: Option<Status>,
     pub turn: Option<u64>,
-    /// Number of the event that made it.
+    /// Number of the event that created it.
     pub seq: u64,
-    /// When it was made.
+    /// When it was created.
     #[schemars(with = "u64")]
     pub created_at_ms: Timestamp,
     /// When it changed last.

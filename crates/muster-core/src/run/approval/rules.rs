@@ -50,13 +50,7 @@ pub(crate) fn deny_of_turn(
 
 /// Denies an approval on behalf of the runtime.
 pub(crate) fn deny(draft: &mut RunDraft<'_>, approval: &Approval, cause: &str) -> Found<()> {
-    let resolution = Resolution {
-        status: Verdict::Denied,
-        modified_args: None,
-        reason: Some(cause.to_owned()),
-        by: ActorKind::Runtime,
-    };
-    answer(draft, approval, &resolution)?;
+    answer(draft, approval, &Resolution::denied(cause))?;
     close_denied(draft, approval, cause)
 }
 
@@ -142,7 +136,7 @@ pub(crate) fn resolve(draft: &mut RunDraft<'_>, resolve: &Resolve) -> Found<()> 
 }
 
 fn unfit<T>(approval: &Approval, fault: &str) -> Found<T> {
-    bad("modifiedArgs", format!("arguments that fit {}: {fault}", approval.tool.name))
+    bad("modifiedArgs", format!("valid arguments for {}: {fault}", approval.tool.name))
 }
 
 /// Rejects arguments that the tool could not be called with, before the approval is used up. For
@@ -170,7 +164,7 @@ fn check(approval: &Approval, resolve: &Resolve) -> Found<()> {
             reject(RunRejection::ModifyUnsupported { id })
         }
         (Verdict::Approved | Verdict::Denied, Some(_)) => {
-            bad("modifiedArgs", "nothing, unless the status is modified")
+            bad("modifiedArgs", "absent unless the status is modified")
         }
         (Verdict::Modified, Some(args)) => check_modified(approval, args),
         (Verdict::Approved | Verdict::Denied, None) => Ok(()),

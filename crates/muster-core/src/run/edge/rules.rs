@@ -77,7 +77,7 @@ fn label(given: Option<&str>, kind: EdgeType) -> Found<String> {
 
 fn change(draft: &mut RunDraft<'_>, put: &PutEdge, before: &Edge) -> Found<EdgeId> {
     if (put.from, put.to) != (before.from, before.to) {
-        return bad("edge", "the same ends: they cannot change");
+        return bad("edge", "an edge between the same nodes, which cannot change");
     }
     let mut edge = before.clone();
     edge.kind = put.kind.unwrap_or(edge.kind);

@@ -1,6 +1,6 @@
 //! What a start has to do: runs that were cut off, and work whose outcome is missing.
 
-use super::{Docs, RunEffect, StopManner, boots, manner};
+use super::{Docs, NodeEffect, RunEffect, StopManner, boots, manner, must_reset};
 use crate::run::{
     lookup::{self, Lookup},
     node::Node,
@@ -28,14 +28,15 @@ pub fn outstanding(docs: &Docs) -> Lookup<Vec<RunEffect>> {
         effects.push(RunEffect::RunChecks);
     }
     for node in lookup::nodes(docs)? {
-        if let (Some(reason), None) = (&node.reset_requested, &node.turn) {
-            effects.push(RunEffect::ResetContext { node: node.id, reason: reason.clone() });
+        if must_reset(node) {
+            effects.push(RunEffect::OfNode(node.id, NodeEffect::ResetContext));
         }
     }
     for turn in lookup::live_turns(docs)? {
         if turn.state == TurnState::Finishing {
             let manner = turn.reason.map_or(StopManner::Kill, manner);
-            effects.push(RunEffect::FinishTurn { node: turn.node_id, turn: turn.id, manner });
+            let finish = NodeEffect::FinishTurn { turn: turn.id, manner };
+            effects.push(RunEffect::OfNode(turn.node_id, finish));
         }
     }
     effects.push(RunEffect::Schedule);

@@ -57,7 +57,7 @@ pub struct Beginning {
     pub approvals: BTreeMap<ApprovalId, Approval>,
     /// Turns in flight.
     pub active_turns: u32,
-    /// Artifacts that there are.
+    /// Existing artifacts.
     pub artifact_count: u64,
     /// Whether `artifacts` holds only the newest.
     pub artifacts_truncated: bool,
@@ -81,7 +81,7 @@ impl RunChange {
 pub struct PhaseChanged {
     /// The phase now.
     pub phase: Phase,
-    /// The phase before; none when the run came to be.
+    /// The previous phase; none when the run was created.
     pub previous_phase: Option<Phase>,
     /// Why.
     pub reason: PhaseReason,
@@ -93,7 +93,7 @@ pub struct PhaseChanged {
 pub struct ModeChanged {
     /// Who keeps the orchestrator going.
     pub mode: Mode,
-    /// What may be written.
+    /// Write access of the nodes.
     pub global_mode: GlobalMode,
 }
 
@@ -112,7 +112,7 @@ words! {
         /// A node's.
         Node = "node",
     }
-    /// What became of a queued input.
+    /// The state of a queued input.
     ItemFate {
         /// A person removed it.
         Cancelled = "cancelled",
@@ -120,7 +120,7 @@ words! {
         Dropped = "dropped",
         /// It was put back unsent, or a person sends it again.
         Returned = "returned",
-        /// The turns that took it failed, and it is not delivered again by itself.
+        /// The turns that took it failed, and it is not delivered again automatically.
         Failed = "failed",
     }
     /// How a context was reset.
@@ -150,7 +150,7 @@ words! {
         /// DOCS_SYNC allows documentation only.
         DocsSyncWrite = "docs_sync_write",
     }
-    /// Whether a text is all that there was to say.
+    /// Whether a text is complete.
     FinalStatus {
         /// It is.
         Final = "final",
@@ -217,13 +217,13 @@ pub struct NodeReset {
     pub reason: Option<String>,
 }
 
-/// What became of a queued input.
+/// The state of a queued input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxChanged {
     /// The input.
     pub item_id: ItemId,
-    /// What became of it.
+    /// Its state.
     pub state: ItemFate,
 }
 
@@ -248,12 +248,12 @@ pub struct ViolationFound {
     pub paths: Vec<String>,
 }
 
-/// An edge that was made or changed.
+/// An edge that was created or changed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EdgeCreated {
     /// The edge, whole.
     pub edge: Edge,
-    /// Whether it was there before.
+    /// Whether it existed before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub updated: bool,
 }
@@ -288,7 +288,7 @@ pub struct MessageQueued {
 pub struct TextFinished {
     /// The text.
     pub content: String,
-    /// Whether it is all that there was to say.
+    /// Whether it is complete.
     pub status: FinalStatus,
 }
 
@@ -300,7 +300,7 @@ pub struct ApprovalRequested {
     pub approval_id: ApprovalId,
     /// The call.
     pub tool: Tool,
-    /// What the asker says besides.
+    /// Further words of the asker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// What is to be approved.
@@ -339,7 +339,7 @@ pub struct TokenUsage {
     pub prompt_tokens: u64,
     /// Tokens written.
     pub completion_tokens: u64,
-    /// Both, or what the provider says.
+    /// Both, or the provider's report.
     pub total_tokens: u64,
     /// Cost.
     #[serde(skip_serializing_if = "Option::is_none")]

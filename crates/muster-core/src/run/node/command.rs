@@ -25,10 +25,10 @@ pub struct GraphNodeInput {
     pub alias: Option<Option<String>>,
     /// Name of its role's template.
     pub role_template: Option<String>,
-    /// Takes the place of the role's text.
+    /// Replaces the role's text.
     #[serde(deserialize_with = "given")]
     pub custom_system_prompt: Option<Option<String>>,
-    /// Goes behind every prompt.
+    /// Appended to every prompt.
     #[serde(deserialize_with = "given")]
     pub prompt_override: Option<Option<String>>,
     /// Family of program; required at creation.
@@ -38,11 +38,11 @@ pub struct GraphNodeInput {
     /// Model for the provider.
     #[serde(deserialize_with = "given")]
     pub model: Option<Option<String>>,
-    /// What it is there for.
+    /// Its purpose.
     pub capabilities: CapabilityPatch,
     /// What it must ask for.
     pub permissions: PermissionPatch,
-    /// How its provider's session is kept.
+    /// How its provider's session is continued.
     pub session: SessionPatch,
     /// Limits.
     pub budget: Option<Budget>,
@@ -54,7 +54,7 @@ pub struct GraphNodeInput {
 }
 
 words! {
-    /// What a person can wish a node's status to be (RUNS-NODE-4).
+    /// The statuses that a person can set on a node (RUNS-NODE-4).
     NodeWish {
         /// Held.
         Blocked = "blocked",
@@ -90,7 +90,7 @@ pub struct PutEdge {
     pub kind: Option<EdgeType>,
     /// Its name.
     pub label: Option<String>,
-    /// Whether the end of a turn is sent along by itself.
+    /// Whether the end of a turn is sent along automatically.
     pub auto_deliver: Option<bool>,
 }
 

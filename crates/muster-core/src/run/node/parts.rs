@@ -15,7 +15,7 @@ use crate::run::{
     turn::{PromptKind, Trigger, TurnReason, TurnState, TurnStatus},
 };
 
-/// What a node is there for.
+/// The purpose of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
@@ -96,24 +96,24 @@ impl Default for ProviderSession {
     }
 }
 
-/// Whether a provider is there, and its last signs of life.
+/// Whether a provider is connected, and its last signs of life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Connection")]
 pub struct ProviderConnection {
-    /// Whether it is there.
+    /// Whether it exists.
     pub status: ConnectionStatus,
-    /// Whether text is coming.
+    /// Whether text is arriving.
     pub streaming: bool,
     /// Last sign of life.
     pub last_heartbeat_at: Option<Moment>,
     /// Last output.
     pub last_output_at: Option<Moment>,
-    /// Messages that were not understood and passed over, since the node was made; absent while
+    /// Unknown messages that were skipped since the node was created; absent while
     /// there was none (RUNS-PROV-6).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown_messages: u64,
-    /// What its program is kept from; absent before the first one was started.
+    /// What its program cannot access; absent before the first one was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<Containment>,
 }
@@ -196,7 +196,7 @@ pub struct LastTurn {
 pub struct Retry {
     /// The attempt that it will be.
     pub attempt: u32,
-    /// Retries that there are.
+    /// Allowed retries.
     pub max: u32,
     /// When it is due.
     pub at: Moment,
@@ -230,7 +230,7 @@ impl WaitingFor {
     }
 }
 
-/// How often a node's results came again (RUNS-LOOP).
+/// How often a node's results repeated (RUNS-LOOP).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Repetition {
@@ -238,7 +238,7 @@ pub struct Repetition {
     pub output_hash: Option<String>,
     /// Hash of the last change.
     pub diff_hash: Option<String>,
-    /// Equal texts in a row.
+    /// Equal outputs in a row.
     pub output_count: u32,
     /// Equal changes in a row.
     pub diff_count: u32,
@@ -249,13 +249,13 @@ pub struct Repetition {
     pub handed_back: Option<HandedBack>,
 }
 
-/// An exchange of tasks between two nodes that nobody else takes part in.
+/// An exchange of tasks between two nodes without any other node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HandedBack {
     /// The other node.
     pub node_id: NodeId,
-    /// Turns of both that the exchange has taken so far.
+    /// Turns of both nodes in the exchange so far.
     pub turns: u32,
 }
 

@@ -201,7 +201,7 @@ fn unique(draft: &RunDraft<'_>, id: NodeId, alias: Option<&str>) -> Found<()> {
             && node.alias.as_deref().is_some_and(|other| other.eq_ignore_ascii_case(alias))
     };
     if alias.parse::<NodeId>().is_ok() || lookup::nodes(draft.docs())?.iter().any(taken) {
-        return bad("alias", "a name that no other node of the run has, and no UUID");
+        return bad("alias", "a name that no other node of the run has, and not a UUID");
     }
     Ok(())
 }

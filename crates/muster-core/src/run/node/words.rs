@@ -14,7 +14,7 @@ words! {
         /// Any program.
         Custom = "custom",
     }
-    /// What the program of a node is kept from.
+    /// What the program of a node cannot access.
     Containment {
         /// The storage folder.
         Storage = "storage",
@@ -40,7 +40,7 @@ words! {
         Approval = "approval",
         /// A person answers a question.
         Question = "question",
-        /// A person lets it go on.
+        /// A person resumes it.
         Held = "held",
         /// A person raises a limit.
         Budget = "budget",
@@ -63,7 +63,7 @@ words! {
         /// All.
         Full = "full",
     }
-    /// Whether a provider is there.
+    /// Whether a provider is connected.
     ConnectionStatus {
         /// A turn is in flight.
         Connected = "connected",
@@ -91,7 +91,7 @@ words! {
     NodeTodoStatus {
         /// Not begun.
         Pending = "pending",
-        /// Under way.
+        /// In progress.
         InProgress = "in_progress",
         /// Done.
         Completed = "completed",

@@ -66,7 +66,7 @@ pub(super) fn mode(run: &Run, node: &Node) -> String {
     };
     let advice = match run.global_mode {
         GlobalMode::Planning => {
-            "This is PLANNING: research and docs only. Use request_mode when the plan stands and \
+            "This is PLANNING: research and docs only. Use request_mode when the plan is ready and \
              code has to be written."
         }
         GlobalMode::Implementation => {

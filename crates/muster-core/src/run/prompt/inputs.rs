@@ -60,7 +60,7 @@ fn header(view: &View<'_>, number: usize, taken: &Consumed, item: &InboxItem) ->
             match lookup::find_node(view.docs, envelope.from_node_id)? {
                 Some(node) => format!("from {} ({})", node.label, node.id),
                 None if envelope.from_node_id.is_runtime() => "from Muster".to_owned(),
-                None => format!("from a node that is gone ({})", envelope.from_node_id),
+                None => format!("from a deleted node ({})", envelope.from_node_id),
             }
         }
         InboxContent::Message(_) => match item.kind {
@@ -161,8 +161,8 @@ fn auto(view: &View<'_>) -> Lookup<String> {
         if changes.is_empty() { "Nothing changed in the graph.".to_owned() } else { changes };
     let goal = super::task::head(view).goal;
     Ok(format!(
-        "No new input arrived since your last turn, and nobody works for you now.\n{goal}\n\
-         {changes}\nGo on with one of these: act yourself, delegate with send_handoff or \
+        "No new input arrived since your last turn, and no other node works for you now.\n{goal}\n\
+         {changes}\nContinue with one of these: act yourself, delegate with send_handoff or \
          spawn_node, ask_user when a decision is missing, complete_run when everything is done."
     ))
 }

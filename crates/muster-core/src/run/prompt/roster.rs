@@ -108,7 +108,7 @@ fn describe(view: &View<'_>, change: &GraphChange, edges: &[&Edge]) -> Lookup<Op
         GraphChange::Changed { node } => ("changed", *node),
         GraphChange::Failed { node } => ("failed", *node),
         GraphChange::Removed { label, .. } => {
-            return Ok(Some(cut(&format!("- gone: {label}"), LINE_CHARS_MAX)));
+            return Ok(Some(cut(&format!("- deleted: {label}"), LINE_CHARS_MAX)));
         }
         GraphChange::Edge { from, to, .. } if *from == own => ("edge", *to),
         GraphChange::Edge { from, to, .. } if *to == own => ("edge", *from),

@@ -26,7 +26,7 @@ pub struct CreateRun {
     pub fields: RunFields,
     /// Who keeps the orchestrator going.
     pub mode: Option<Mode>,
-    /// What may be written.
+    /// Write access of the nodes.
     pub global_mode: Option<GlobalMode>,
     /// Whether BOOT starts immediately.
     pub auto_start: bool,
@@ -73,7 +73,7 @@ impl RunFields {
     }
 }
 
-/// A verification command as a body says it.
+/// A verification command in a body.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckInput {
@@ -115,7 +115,7 @@ macro_rules! settings_patch {
 }
 
 settings_patch! {
-    /// Equal turns that make a stall.
+    /// Equal turns that count as a stall.
     stall_threshold: u32,
     /// Turns without a result that make a stall; 0 turns the brake off, null is the default.
     brake_turns: Option<u32>,
@@ -152,9 +152,9 @@ settings_patch! {
 }
 
 words! {
-    /// What a person can wish a run's status to be.
+    /// The statuses that a person can set on a run.
     StatusWish {
-        /// Not yet booted; nobody can go back there.
+        /// Not yet booted; a run cannot return to this.
         Queued = "queued",
         /// Work.
         Running = "running",
@@ -164,7 +164,7 @@ words! {
         Stopped = "stopped",
         /// It is done.
         Completed = "completed",
-        /// It is given up.
+        /// It was abandoned.
         Failed = "failed",
     }
 }

@@ -32,7 +32,7 @@ pub(crate) enum LifecycleStep {
     Resume,
     /// It completes in order.
     Complete,
-    /// It is given up.
+    /// It was abandoned.
     Abandon,
     /// It continues with the work.
     Reopen,

@@ -13,12 +13,12 @@ words! {
         Paused = "paused",
         /// The end was reached.
         Completed = "completed",
-        /// Given up, or it could not start.
+        /// Abandoned, or it could not start.
         Failed = "failed",
     }
     /// What a run works on.
     Phase {
-        /// Checks of the surroundings.
+        /// Checks of the environment.
         Boot = "BOOT",
         /// The work itself.
         Execute = "EXECUTE",
@@ -26,7 +26,7 @@ words! {
         Verify = "VERIFY",
         /// Documentation catches up.
         DocsSync = "DOCS_SYNC",
-        /// Nothing is left.
+        /// Nothing remains.
         Done = "DONE",
     }
     /// Who keeps the orchestrator going.
@@ -36,7 +36,7 @@ words! {
         /// Only people do.
         Interactive = "INTERACTIVE",
     }
-    /// What may be written.
+    /// Write access of the nodes.
     GlobalMode {
         /// Documentation only.
         Planning = "PLANNING",
@@ -55,17 +55,17 @@ words! {
         Budget = "budget",
         /// The orchestrator failed for good.
         OrchestratorFailed = "orchestrator_failed",
-        /// Checks failed and nobody is there to be told.
+        /// Checks failed and no node can be notified.
         VerifyFailed = "verify_failed",
         /// The documentation turn failed.
         DocsSyncFailed = "docs_sync_failed",
         /// The server started and found work open.
         Restart = "restart",
-        /// The server was told to end.
+        /// The server was asked to stop.
         Shutdown = "shutdown",
-        /// A check of the surroundings failed.
+        /// A check of the environment failed.
         BootFailed = "boot_failed",
-        /// A person gave it up.
+        /// A person abandoned it.
         Abandoned = "abandoned",
         /// The orchestrator declared it done.
         CompletedByOrchestrator = "completed_by_orchestrator",
@@ -74,9 +74,9 @@ words! {
     }
     /// Why a phase began.
     PhaseReason {
-        /// The run came to be.
+        /// The run was created.
         Created = "created",
-        /// The surroundings are fit.
+        /// The environment is ready.
         BootOk = "boot_ok",
         /// Completion was declared.
         CompletionRequested = "completion_requested",
@@ -92,13 +92,13 @@ words! {
         DocsSynced = "docs_synced",
         /// No turn changed anything.
         NoChanges = "no_changes",
-        /// Documentation is not kept in step here.
+        /// Documentation is not kept in sync here.
         DocsSyncOff = "docs_sync_off",
         /// No node may write documentation.
         NoDocsNode = "no_docs_node",
         /// The documentation turn changed code.
         DocsSyncChangedCode = "docs_sync_changed_code",
-        /// A person said something meanwhile.
+        /// A person sent a message meanwhile.
         NewInput = "new_input",
         /// A person paused it.
         CompletionCancelled = "completion_cancelled",

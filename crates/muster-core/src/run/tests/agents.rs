@@ -419,9 +419,9 @@ fn runs_tool_2_calls_that_are_refused_are_kept_with_their_answer() {
     let (mut room, lead, _, turn) = Room::led();
     let rejection = room.agent_refused(turn, "send_handoff", json!({"to": "x", "mesage": "y"}));
     let RunRejection::InvalidArguments { fault } = rejection else { panic!("{rejection:?}") };
-    assert_eq!(fault, "there is no argument mesage: did you mean message?");
+    assert_eq!(fault, "unknown argument mesage: did you mean message?");
     for (name, args, expected) in [
-        ("list_nodes", json!({"lmit": 1}), "there is no argument lmit: did you mean limit?"),
+        ("list_nodes", json!({"lmit": 1}), "unknown argument lmit: did you mean limit?"),
         ("list_nodes", json!({"limit": "1"}), "limit must be a whole number of 0 or more"),
         ("list_nodes", json!({"limit": -1}), "limit must be a whole number of 0 or more"),
         (
@@ -429,7 +429,7 @@ fn runs_tool_2_calls_that_are_refused_are_kept_with_their_answer() {
             json!({"status": "busy"}),
             "status must be one of idle, running, blocked, failed",
         ),
-        ("get_node", json!({}), "node is needed"),
+        ("get_node", json!({}), "node is required"),
         ("read_file", json!({"path": ["a"]}), "path must be a string"),
         ("command", json!({"cmd": "ls", "cwd": 7}), "cwd must be a string"),
     ] {

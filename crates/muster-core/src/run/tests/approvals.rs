@@ -183,9 +183,9 @@ fn runs_app_3_answers_are_checked() {
     for (args, fault) in [
         (json!({"cmd": 7}), "cmd must be a string"),
         (json!({"cmnd": "x"}), "the call has no argument cmnd: did you mean cmd?"),
-        (json!({}), "there are no arguments: the call has cmd"),
+        (json!({}), "arguments are missing: the call has cmd"),
     ] {
-        let expected = format!("arguments that fit command: {fault}");
+        let expected = format!("valid arguments for command: {fault}");
         let unfit = RunRejection::BadValue { field: "modifiedArgs".to_owned(), expected };
         assert_eq!(room.refuse(modify(id, args)), unfit);
         assert!(room.approval(id).is_pending(), "it is not used up");
@@ -233,9 +233,9 @@ fn other_arguments_of_muster_s_own_tools_have_to_fit() {
     room.accept(Actor::agent(node), call(turn, "command", json!({"cmd": "make"})));
     let id = room.pending()[0].approval_id;
     for (args, fault) in [
-        (json!({"cmd": "make", "timeout": 5}), "there is no argument timeout"),
+        (json!({"cmd": "make", "timeout": 5}), "unknown argument timeout"),
         (json!({"cmd": "make", "timeoutSeconds": "5"}), "timeoutSeconds must be a whole number"),
-        (json!({"cwd": "src"}), "cmd is needed"),
+        (json!({"cwd": "src"}), "cmd is required"),
     ] {
         let rejection = room.refuse(modify(id, args));
         let RunRejection::BadValue { field, expected } = rejection else { panic!("{rejection:?}") };

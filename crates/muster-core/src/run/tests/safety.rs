@@ -3,7 +3,7 @@
 use super::*;
 use crate::run::{
     command::{CapabilityPatch, Recover, SettingsPatch},
-    effect::{self, RunEffect},
+    effect::{self, NodeEffect, RunEffect},
     node::{BlockCode, ConnectionStatus, NodeStatus},
     record::{PhaseReason, RunPatch, StallRule, StatusCode},
     settings::{Budget, RunSettings},
@@ -364,6 +364,20 @@ fn runs_bud_2_a_turn_far_beyond_the_time_is_ended() {
     assert_eq!(room.turn(first).reason, Some(TurnReason::BudgetExceeded));
     room.close(first, "half", &[]);
     assert_eq!(room.node(a).blocked_reason.as_ref().unwrap().code, BlockCode::Budget);
+}
+
+#[test]
+fn runs_rest_9_the_programs_of_a_run_are_closed_when_it_stops_or_ends() {
+    for (wish, closes) in
+        [(StatusWish::Paused, false), (StatusWish::Stopped, true), (StatusWish::Completed, true)]
+    {
+        let mut room = Room::running();
+        let node = room.add_node("implementer");
+        let events = room.wish(wish);
+        let effects = events.iter().flat_map(|event| effect::react(&room.docs, event).unwrap());
+        let close = RunEffect::OfNode(node, NodeEffect::CloseProvider);
+        assert_eq!(effects.into_iter().any(|effect| effect == close), closes, "{wish:?}");
+    }
 }
 
 #[test]

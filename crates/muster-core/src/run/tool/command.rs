@@ -151,7 +151,7 @@ pub struct SpawnNode {
     /// Its name for agents.
     #[serde(default)]
     pub alias: Option<String>,
-    /// What it is there for.
+    /// Its purpose.
     #[serde(default)]
     pub capabilities: CapabilityPatch,
     /// What it must ask for.

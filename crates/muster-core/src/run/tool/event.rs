@@ -17,18 +17,18 @@ pub struct ToolCompleted {
     pub tool_id: ToolId,
     /// The outcome.
     pub result: ToolResult,
-    /// What went wrong; there whenever the result is not ok.
+    /// What went wrong; present whenever the result is not ok.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
 }
 
-/// What a tool gave.
+/// The result of a tool.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolResult {
     /// Whether it worked.
     pub ok: bool,
-    /// What it said: a text, or an object of a tool of Muster.
+    /// Its output: a string, or an object of one of Muster's tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// The artifact that holds all of it.
@@ -72,7 +72,7 @@ impl ToolResult {
 pub struct ToolError {
     /// In words.
     pub message: String,
-    /// The rule that said no, if one did.
+    /// The rule that refused it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }

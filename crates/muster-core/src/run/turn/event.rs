@@ -10,7 +10,7 @@ use crate::run::{
     turn::{Consumed, PromptKind, PromptParts, Trigger, TurnReason},
 };
 
-/// A turn came further.
+/// A turn has progressed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TurnMoved {
     /// Which attempt at the same inputs it is.
@@ -36,19 +36,19 @@ pub enum TurnStep {
     /// An approval is pending.
     #[serde(rename = "awaiting_approval")]
     AwaitingApproval,
-    /// Nothing was heard for half of the time that it may take.
+    /// No output for half of the allowed time.
     #[serde(rename = "silent")]
     Silent,
     /// It is about to end, for this reason.
     #[serde(rename = "finishing")]
     Finishing(TurnEnding),
-    /// The provider said that it is done.
+    /// The provider reported success.
     #[serde(rename = "turn.completed")]
     Completed(TurnEnded),
     /// It was ended from outside.
     #[serde(rename = "turn.interrupted")]
     Interrupted(TurnEnded),
-    /// It could not go on.
+    /// It could not continue.
     #[serde(rename = "turn.failed")]
     Failed(TurnEnded),
 }
@@ -69,7 +69,7 @@ pub struct TurnStarted {
     pub prompt_hash: String,
     /// Hash of what is sent.
     pub sent_hash: String,
-    /// What the prompt says, part by part.
+    /// The prompt, part by part.
     pub prompt_parts: PromptParts,
     /// The turn that it tries again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,22 +7,22 @@ words! {
     Trigger {
         /// A person wrote.
         User = "user",
-        /// A handoff came.
+        /// A handoff arrived.
         Handoff = "handoff",
         /// AUTO prompted again.
         Auto = "auto",
         /// A failed turn is tried again.
         Retry = "retry",
-        /// An interrupted turn goes on.
+        /// An interrupted turn continues.
         Resume = "resume",
-        /// The outcome of a tool came.
+        /// The result of a tool arrived.
         ToolResult = "toolResult",
         /// Documentation catches up.
         DocsSync = "docs_sync",
         /// A person started the node.
         Start = "start",
     }
-    /// Whether a prompt tells everything or what is new.
+    /// Whether a prompt contains everything or only what is new.
     PromptKind {
         /// Everything.
         Full = "full",
@@ -35,7 +35,7 @@ words! {
         Preparing = "preparing",
         /// The provider has the prompt.
         Sent = "sent",
-        /// Output comes.
+        /// Output arrives.
         Streaming = "streaming",
         /// A tool is in flight.
         Tool = "tool",
@@ -48,16 +48,16 @@ words! {
     }
     /// How a turn ended.
     TurnStatus {
-        /// The provider said that it is done.
+        /// The provider reported success.
         Completed = "completed",
         /// It was ended from outside.
         Interrupted = "interrupted",
-        /// It could not go on.
+        /// It could not continue.
         Failed = "failed",
     }
     /// Why a turn ended.
     TurnReason {
-        /// The provider said that it is done.
+        /// The provider reported success.
         Done = "done",
         /// A person interrupted it.
         UserInterrupt = "user_interrupt",
@@ -65,7 +65,7 @@ words! {
         RunPaused = "run_paused",
         /// The server was restarted.
         ServerRestart = "server_restart",
-        /// The server was told to end.
+        /// The server was asked to stop.
         ServerShutdown = "server_shutdown",
         /// A person stopped the node.
         NodeStopped = "node_stopped",
@@ -79,29 +79,29 @@ words! {
         RunCompleted = "run_completed",
         /// The command is missing or cannot be run.
         SpawnFailed = "spawn_failed",
-        /// No valid start came in time.
+        /// No valid start arrived in time.
         HandshakeFailed = "handshake_failed",
         /// The process ended before the turn.
         Exited = "exited",
-        /// Nothing was heard for too long.
+        /// No output for too long.
         Silent = "silent",
         /// The turn took too long.
         TurnTimeout = "turn_timeout",
         /// The output cannot be read.
         ProtocolError = "protocol_error",
-        /// The provider said that it failed.
+        /// The provider reported a failure.
         ProviderError = "provider_error",
-        /// The provider asked to come back later.
+        /// The provider asked to retry later.
         RateLimited = "rate_limited",
         /// The provider wants a login.
         AuthRequired = "auth_required",
         /// The context is too long for the model.
         ContextOverflow = "context_overflow",
-        /// The role's template is gone.
+        /// The role's template does not exist.
         TemplateMissing = "template_missing",
         /// The prompt does not fit.
         PromptTooLarge = "prompt_too_large",
-        /// The node cannot have the worktree that it shall work in.
+        /// The worktree of the node cannot be created.
         WorktreeFailed = "worktree_failed",
         /// A limit was exceeded by far.
         BudgetExceeded = "budget_exceeded",

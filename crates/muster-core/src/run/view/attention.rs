@@ -55,7 +55,7 @@ pub struct Attention {
     /// The approval, or the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ref_id: Option<String>,
-    /// In a few words.
+    /// A short description.
     pub title: String,
     /// Since when.
     pub since: Moment,

@@ -180,7 +180,7 @@ impl RunPageRequest {
     }
 }
 
-/// What a page says about itself (RUNS-PAGE-2).
+/// The facts about a page (RUNS-PAGE-2).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]

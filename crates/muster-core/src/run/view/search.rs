@@ -28,9 +28,9 @@ const EXCERPT_CHARS_BEHIND: usize = 160;
 words! {
     /// What was found.
     HitKind {
-        /// What a person, or the runtime, said to a node.
+        /// A message of a person or the runtime to a node.
         Message = "message",
-        /// What a node said.
+        /// The text of a node.
         Answer = "answer",
         /// What a node thought.
         Thought = "thought",
@@ -43,7 +43,7 @@ words! {
     }
 }
 
-/// A place in a run where all the words are.
+/// A place in a run that contains all the words.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
@@ -66,7 +66,7 @@ pub struct Hit {
     pub artifact_id: Option<ArtifactId>,
     /// The text around the words, on one line.
     pub excerpt: String,
-    /// Paths of the same diff that fit too and are not told.
+    /// Further matching paths of the same diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<usize>,
 }

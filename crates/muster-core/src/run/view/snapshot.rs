@@ -69,7 +69,7 @@ pub struct RunCounts {
     pub approvals: usize,
 }
 
-/// Where everything is on the screen. A layout that nobody has changed shows the graph's origin at
+/// Positions on the screen. An unchanged layout shows the graph's origin at
 /// its natural size.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -20,7 +20,7 @@ use crate::{
 pub struct SessionObject {
     pub session_id: SessionId,
     pub status: SessionStatus,
-    /// When it was made.
+    /// When it was created.
     #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
     /// When its last event was accepted.
@@ -33,7 +33,7 @@ pub struct SessionObject {
     pub title: Option<String>,
     /// The summary of the newest `completion`.
     pub completion_summary: Option<Value>,
-    /// Nothing gives rewards yet.
+    /// Nothing assigns rewards yet.
     pub reward_summary: Option<Value>,
     /// Sessions have no folder of log files.
     pub logging_dir: Option<String>,

@@ -31,7 +31,7 @@ pub struct ScopeView {
     /// Its stable name.
     #[serde(rename = "scopeKey")]
     pub scope_key: ScopeKey,
-    /// The words shown for it.
+    /// The text shown for it.
     #[serde(rename = "scopeLabel")]
     pub scope_label: String,
     pub revision: i64,

@@ -57,7 +57,7 @@ pub struct NodesPage {
     /// The node after which the next page begins.
     pub next: Option<NodeId>,
     pub root: NodeId,
-    /// The node made last.
+    /// The node created last.
     pub last: Option<NodeId>,
     /// The tree as text, for its hashes.
     pub compiled: Compiled,

@@ -1,10 +1,10 @@
 //! Closing, reopening and blocking a step.
 
-use super::{Decision, Docs, derive, reject, step_ref};
+use super::{Decision, derive, reject, step_ref};
 use crate::{
-    Timestamp, Unloaded, WorkRefusal,
+    Timestamp,
     tasks::{
-        TaskAggregate, TaskDocument, TaskEvent, TaskKey, TaskRejection,
+        TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup, TaskRejection, TaskResult,
         command::{Force, StepTarget},
         event::{Derived, StepBlockSet, StepDone, StepReopened},
         lookup,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub(super) fn close(
-    docs: &Docs,
+    docs: &TaskDocs,
     target: &StepTarget,
     named: &Checkpoints,
     force: Option<&Force>,
@@ -38,20 +38,16 @@ pub(super) fn close(
     })])
 }
 
-fn open_gate<T>(
-    docs: &Docs,
-    gate: StepGate,
-    report: GateReport,
-) -> Result<T, WorkRefusal<TaskAggregate>> {
+fn open_gate<T>(docs: &TaskDocs, gate: StepGate, report: GateReport) -> TaskResult<T> {
     reject(gate_open(docs, gate, report)?)
 }
 
 /// The rejection because of a gate, with what would close the step instead.
 pub(super) fn gate_open(
-    docs: &Docs,
+    docs: &TaskDocs,
     gate: StepGate,
     report: GateReport,
-) -> Result<TaskRejection, Unloaded<TaskAggregate>> {
+) -> TaskLookup<TaskRejection> {
     let before = docs.original(&TaskKey::Task(report.task))?.and_then(TaskDocument::as_task);
     let report = match before {
         Some(task) => report.with_closing(task),
@@ -75,7 +71,7 @@ fn waive(report: &GateReport, force: &Force) -> Waiver {
     Waiver { reason: force.reason.clone(), at: Timestamp::default(), skipped }
 }
 
-pub(super) fn reopen(docs: &Docs, target: &StepTarget) -> Decision {
+pub(super) fn reopen(docs: &TaskDocs, target: &StepTarget) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     if !step.is_closed() {
         let step_id = step.id;
@@ -90,7 +86,7 @@ pub(super) fn reopen(docs: &Docs, target: &StepTarget) -> Decision {
 }
 
 pub(super) fn block(
-    docs: &Docs,
+    docs: &TaskDocs,
     target: &StepTarget,
     blocked: bool,
     reason: Option<&str>,

@@ -1,15 +1,12 @@
 //! Changing fields of a plan or task, dependencies included.
 
-use super::{Decision, Docs, entity_ref, reject};
-use crate::{
-    Unloaded, WorkRefusal,
-    tasks::{
-        TaskAggregate, TaskDocument, TaskEvent, TaskKey, TaskRejection, command::FieldsEdit,
-        event::FieldsEdited, id::EntityId, lookup,
-    },
+use super::{Decision, entity_ref, reject};
+use crate::tasks::{
+    TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup, TaskRejection, TaskResult,
+    command::FieldsEdit, event::FieldsEdited, id::EntityId, lookup,
 };
 
-pub(super) fn edit(docs: &Docs, edit: &FieldsEdit) -> Decision {
+pub(super) fn edit(docs: &TaskDocs, edit: &FieldsEdit) -> Decision {
     if let Some(field) = foreign_field(edit) {
         return reject(TaskRejection::ForeignField { field, id: edit.id });
     }
@@ -43,11 +40,7 @@ fn foreign_field(edit: &FieldsEdit) -> Option<&'static str> {
 }
 
 /// TASKS-EDIT-3: new dependencies exist, and nothing waits for itself.
-fn check_dependencies(
-    docs: &Docs,
-    id: EntityId,
-    depends_on: &[EntityId],
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+fn check_dependencies(docs: &TaskDocs, id: EntityId, depends_on: &[EntityId]) -> TaskResult<()> {
     let added = added(docs, id, depends_on)?;
     for dependency in &added {
         lookup::revision(docs, *dependency)?;
@@ -64,10 +57,10 @@ fn check_dependencies(
 /// Those that a plan or task does not depend on yet. The others do not matter: what they name may
 /// have been deleted since.
 pub(super) fn added(
-    docs: &Docs,
+    docs: &TaskDocs,
     id: EntityId,
     depends_on: &[EntityId],
-) -> Result<Vec<EntityId>, Unloaded<TaskAggregate>> {
+) -> TaskLookup<Vec<EntityId>> {
     let meta = docs.get(&TaskKey::from(id))?.and_then(TaskDocument::meta);
     let before = meta.map(|meta| meta.depends_on.as_slice()).unwrap_or_default();
     Ok(depends_on.iter().copied().filter(|id| !before.contains(id)).collect())
@@ -75,10 +68,10 @@ pub(super) fn added(
 
 /// The first of these dependencies that cannot be done before the plan or task itself.
 pub(super) fn leading_back(
-    docs: &Docs,
+    docs: &TaskDocs,
     id: EntityId,
     added: &[EntityId],
-) -> Result<Option<EntityId>, Unloaded<TaskAggregate>> {
+) -> TaskLookup<Option<EntityId>> {
     if added.is_empty() {
         return Ok(None);
     }

@@ -1,10 +1,10 @@
 //! Evidence and reasoning memory.
 
-use super::{Decision, Docs, entity_ref, reject};
+use super::{Decision, entity_ref, reject};
 use crate::{
     Timestamp, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskEvent, TaskRejection,
+        TaskDocs, TaskEvent, TaskRejection, TaskResult,
         command::{CaptureEvidence, CommitCard},
         event::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept},
         id::{CardId, EntityId, EvidenceId},
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-pub(super) fn capture(docs: &Docs, capture: &CaptureEvidence) -> Decision {
+pub(super) fn capture(docs: &TaskDocs, capture: &CaptureEvidence) -> Decision {
     let step = match (&capture.step, capture.id) {
         (Some(selector), EntityId::Task(id)) => {
             let step = lookup::step(lookup::task(docs, id)?, selector);
@@ -39,7 +39,7 @@ pub(super) fn capture(docs: &Docs, capture: &CaptureEvidence) -> Decision {
 }
 
 /// TASKS-CARD-1.
-pub(super) fn card(docs: &Docs, commit: &CommitCard) -> Decision {
+pub(super) fn card(docs: &TaskDocs, commit: &CommitCard) -> Decision {
     for supported in &commit.supports {
         lookup::card(docs, commit.entity, *supported)?;
     }
@@ -73,7 +73,7 @@ fn content(given: Option<&String>, before: Option<String>) -> Option<String> {
     }
 }
 
-fn blank(docs: &Docs, entity: EntityId) -> Result<Card, WorkRefusal<TaskAggregate>> {
+fn blank(docs: &TaskDocs, entity: EntityId) -> TaskResult<Card> {
     Ok(Card {
         id: CardId(lookup::workspace(docs)?.last_card + 1),
         entity,
@@ -90,13 +90,13 @@ fn blank(docs: &Docs, entity: EntityId) -> Result<Card, WorkRefusal<TaskAggregat
     })
 }
 
-pub(super) fn note(docs: &Docs, note: &NoteEntry) -> Decision {
+pub(super) fn note(docs: &TaskDocs, note: &NoteEntry) -> Decision {
     lookup::revision(docs, note.entity)?;
     Ok(vec![TaskEvent::NoteKept(NoteKept { id: note.entity, note: note.clone() })])
 }
 
 pub(super) fn announce_cards(
-    docs: &Docs,
+    docs: &TaskDocs,
     id: EntityId,
     cards: &[(CardId, CardType)],
     decision_note_seq: Option<u64>,
@@ -106,7 +106,12 @@ pub(super) fn announce_cards(
     Ok(vec![TaskEvent::CardsCommitted(CardsCommitted { id, plan, cards, decision_note_seq })])
 }
 
-pub(super) fn announce_note(docs: &Docs, id: EntityId, seq: u64, title: Option<&str>) -> Decision {
+pub(super) fn announce_note(
+    docs: &TaskDocs,
+    id: EntityId,
+    seq: u64,
+    title: Option<&str>,
+) -> Decision {
     let plan = lookup::plan_of(docs, id)?;
     let title = title.map(str::to_owned);
     Ok(vec![TaskEvent::NoteCommitted(NoteCommitted { id, plan, seq, title })])

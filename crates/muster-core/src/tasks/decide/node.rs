@@ -1,10 +1,10 @@
 //! Nodes of a step's sub-plan.
 
-use super::{Decision, Docs, derive, step_ref};
+use super::{Decision, derive, step_ref};
 use crate::{
-    Timestamp, WorkRefusal,
+    Timestamp,
     tasks::{
-        TaskAggregate, TaskEvent,
+        TaskDocs, TaskEvent, TaskResult,
         command::{NodeTarget, StepTarget},
         entity::{Task, TaskStatus},
         event::{Derived, NodeAdded, NodeDefined, StepNodeDeleted},
@@ -14,7 +14,12 @@ use crate::{
     },
 };
 
-pub(super) fn add(docs: &Docs, target: &StepTarget, title: &str, fields: &NodeFields) -> Decision {
+pub(super) fn add(
+    docs: &TaskDocs,
+    target: &StepTarget,
+    title: &str,
+    fields: &NodeFields,
+) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     let list = |given: &Option<Vec<String>>| given.clone().unwrap_or_default();
     let node = StepNode {
@@ -43,7 +48,7 @@ pub(super) fn add(docs: &Docs, target: &StepTarget, title: &str, fields: &NodeFi
 }
 
 pub(super) fn define(
-    docs: &Docs,
+    docs: &TaskDocs,
     target: &NodeTarget,
     fields: &NodeFields,
     given: &[String],
@@ -62,19 +67,14 @@ pub(super) fn define(
 }
 
 /// TASKS-STATE-3: a closed step has no node that is not DONE.
-fn opens(
-    docs: &Docs,
-    task: &Task,
-    step: &Step,
-    status: TaskStatus,
-) -> Result<Derived, WorkRefusal<TaskAggregate>> {
+fn opens(docs: &TaskDocs, task: &Task, step: &Step, status: TaskStatus) -> TaskResult<Derived> {
     if status == TaskStatus::Done || !step.is_closed() {
         return Ok(derive::nothing());
     }
     derive::step_opens(docs, task, &step.path)
 }
 
-pub(super) fn delete(docs: &Docs, target: &NodeTarget) -> Decision {
+pub(super) fn delete(docs: &TaskDocs, target: &NodeTarget) -> Decision {
     let (task, step, node) = lookup::task_step_and_node(docs, target)?;
     let node_id = node.id;
     let ordinal = node.ordinal;

@@ -1,8 +1,8 @@
 //! A plan's checklist and contract.
 
-use super::{Decision, Docs, next_revision, reject};
+use super::{Decision, next_revision, reject};
 use crate::tasks::{
-    TaskEvent, TaskKey, TaskRejection,
+    TaskDocs, TaskEvent, TaskKey, TaskRejection,
     command::{SetChecklist, SetContract},
     entity::Checklist,
     event::{ChecklistSet, ContractSet},
@@ -10,7 +10,7 @@ use crate::tasks::{
 };
 
 /// TASKS-PLAN-1: the position never leaves the list.
-pub(super) fn checklist(docs: &Docs, set: &SetChecklist) -> Decision {
+pub(super) fn checklist(docs: &TaskDocs, set: &SetChecklist) -> Decision {
     let plan = lookup::plan(docs, set.plan)?;
     let steps = set.steps.clone().unwrap_or_else(|| plan.checklist.steps.clone());
     let points = steps.len();
@@ -40,7 +40,7 @@ pub(super) fn checklist(docs: &Docs, set: &SetChecklist) -> Decision {
 }
 
 /// TASKS-CONTR-1: missing fields stay unchanged.
-pub(super) fn contract(docs: &Docs, set: &SetContract) -> Decision {
+pub(super) fn contract(docs: &TaskDocs, set: &SetContract) -> Decision {
     let plan = lookup::plan(docs, set.plan)?;
     let (contract, contract_data) = if set.clear {
         (None, None)

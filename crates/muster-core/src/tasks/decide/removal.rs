@@ -1,10 +1,10 @@
 //! Deleting plans, tasks and steps.
 
-use super::{Decision, Docs, derive, step_ref};
+use super::{Decision, derive, step_ref};
 use crate::{
     ListQuery,
     tasks::{
-        TaskDocument, TaskEvent,
+        TaskDocs, TaskDocument, TaskEvent,
         command::StepTarget,
         event::{Deleted, StepDeleted},
         id::EntityId,
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-pub(super) fn entity(docs: &Docs, id: EntityId) -> Decision {
+pub(super) fn entity(docs: &TaskDocs, id: EntityId) -> Decision {
     match id {
         EntityId::Task(id) => {
             let task = lookup::task(docs, id)?;
@@ -31,7 +31,7 @@ pub(super) fn entity(docs: &Docs, id: EntityId) -> Decision {
     }
 }
 
-pub(super) fn step(docs: &Docs, target: &StepTarget) -> Decision {
+pub(super) fn step(docs: &TaskDocs, target: &StepTarget) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     let deleted_steps = task.steps.subtree(&step.path).count() as u64;
     let empties = deleted_steps == task.steps.len() as u64;

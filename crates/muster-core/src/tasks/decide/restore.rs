@@ -2,23 +2,20 @@
 
 use serde_json::Value;
 
-use super::{Decision, Docs, derive, edit, entity_ref, reject};
-use crate::{
-    WorkRefusal,
-    tasks::{
-        TaskAggregate, TaskDocument, TaskEvent, TaskKey, TaskRejection,
-        entity::Task,
-        event::{Derived, Restored},
-        fields,
-        history::{FieldValues, HistoryOperation, OperationChange},
-        id::EntityId,
-        lookup,
-        rejection::GateReport,
-        step::{Checkpoints, Step},
-    },
+use super::{Decision, derive, edit, entity_ref, reject};
+use crate::tasks::{
+    TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskRejection, TaskResult,
+    entity::Task,
+    event::{Derived, Restored},
+    fields,
+    history::{FieldValues, HistoryOperation, OperationChange},
+    id::EntityId,
+    lookup,
+    rejection::GateReport,
+    step::{Checkpoints, Step},
 };
 
-pub(super) fn restore(docs: &Docs, op_seq: u64, undo: bool) -> Decision {
+pub(super) fn restore(docs: &TaskDocs, op_seq: u64, undo: bool) -> Decision {
     let Some(TaskDocument::Operation(operation)) = docs.get(&TaskKey::Operation(op_seq))? else {
         return reject(TaskRejection::NothingToRestore { undo });
     };
@@ -56,9 +53,9 @@ fn differing(current: &FieldValues, expected: &FieldValues) -> Vec<(String, Valu
 }
 
 fn addressed_step<'a>(
-    docs: &'a Docs,
+    docs: &'a TaskDocs,
     operation: &HistoryOperation,
-) -> Result<Option<(&'a Task, &'a Step)>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Option<(&'a Task, &'a Step)>> {
     let (EntityId::Task(id), Some(path)) = (operation.entity, &operation.path) else {
         return Ok(None);
     };
@@ -68,10 +65,10 @@ fn addressed_step<'a>(
 
 /// Dependencies of others may have changed since; they must not form a cycle (TASKS-EDIT-3).
 fn check_circle(
-    docs: &Docs,
+    docs: &TaskDocs,
     operation: &HistoryOperation,
     written: &FieldValues,
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<()> {
     let mut depends_on: Vec<EntityId> = Vec::new();
     fields::read(written, "depends_on", &mut depends_on);
     let added = edit::added(docs, operation.entity, &depends_on)?;
@@ -87,10 +84,10 @@ fn check_circle(
 
 /// A closed step is not blocked (TASKS-BLOCK-1), unless it was closed by force despite a block.
 fn check_block(
-    docs: &Docs,
+    docs: &TaskDocs,
     operation: &HistoryOperation,
     written: &FieldValues,
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<()> {
     let blocks = operation.node.is_none() && written.get("blocked") == Some(&Value::Bool(true));
     match addressed_step(docs, operation)? {
         Some((_, step)) if blocks && step.is_closed() && !step.was_closed_blocked() => {
@@ -105,10 +102,10 @@ fn check_block(
 /// TASKS-STATE-7, as for a direct call: changed criteria or tests revoke a confirmation that was
 /// given for the old ones.
 fn with_taken_back(
-    docs: &Docs,
+    docs: &TaskDocs,
     operation: &HistoryOperation,
     written: &FieldValues,
-) -> Result<FieldValues, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<FieldValues> {
     let mut written = written.clone();
     if operation.path.is_none() || operation.node.is_some() {
         return Ok(written);
@@ -127,11 +124,11 @@ fn with_taken_back(
 
 /// TASKS-UNDO-3: closing a step again has to pass the gates as they are now.
 fn check_closing(
-    docs: &Docs,
+    docs: &TaskDocs,
     operation: &HistoryOperation,
     change: &OperationChange,
     written: &FieldValues,
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<()> {
     let closes = written.get("completed") == Some(&Value::Bool(true));
     if !closes || operation.node.is_some() {
         return Ok(());
@@ -158,10 +155,10 @@ fn check_closing(
 
 /// Consequences as for a direct call; status of task and plan never moves back (TASKS-UNDO-2).
 fn consequences(
-    docs: &Docs,
+    docs: &TaskDocs,
     operation: &HistoryOperation,
     written: &FieldValues,
-) -> Result<Derived, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Derived> {
     let Some((task, step)) = addressed_step(docs, operation)? else { return Ok(derive::nothing()) };
     let writes = |value: bool| written.get("completed") == Some(&Value::Bool(value));
     let changes_lists = written.contains_key("success_criteria") || written.contains_key("tests");

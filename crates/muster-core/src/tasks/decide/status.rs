@@ -1,10 +1,10 @@
 //! Setting the status of a plan or task; DONE has to pass its gates (TASKS-GATE-5).
 
-use super::{Decision, Docs, closing::gate_open, derive, entity_ref, reject};
+use super::{Decision, closing::gate_open, derive, entity_ref, reject};
 use crate::{
-    ListQuery, Unloaded, WorkRefusal,
+    ListQuery,
     tasks::{
-        TaskAggregate, TaskDocument, TaskEvent, TaskRejection,
+        TaskDocs, TaskDocument, TaskEvent, TaskLookup, TaskRejection, TaskResult,
         entity::{Plan, Task, TaskStatus},
         event::{StatusMove, StatusSet},
         id::EntityId,
@@ -17,7 +17,7 @@ use crate::{
 /// Entries of a list in a rejection.
 const LISTED_MAX: usize = 20;
 
-pub(super) fn set(docs: &Docs, id: EntityId, to: TaskStatus) -> Decision {
+pub(super) fn set(docs: &TaskDocs, id: EntityId, to: TaskStatus) -> Decision {
     let from = match id {
         EntityId::Plan(id) => lookup::plan(docs, id)?.meta.status,
         EntityId::Task(id) => lookup::task(docs, id)?.meta.status,
@@ -37,15 +37,12 @@ pub(super) fn set(docs: &Docs, id: EntityId, to: TaskStatus) -> Decision {
 }
 
 /// Rejects with the first open gate.
-fn check_done(docs: &Docs, id: EntityId) -> Result<(), WorkRefusal<TaskAggregate>> {
+fn check_done(docs: &TaskDocs, id: EntityId) -> TaskResult<()> {
     open_gates(docs, id)?.into_iter().next().map_or(Ok(()), reject)
 }
 
 /// All gates that keep a plan or task from being DONE, in order; also for one that is DONE already.
-pub fn open_gates(
-    docs: &Docs,
-    id: EntityId,
-) -> Result<Vec<TaskRejection>, WorkRefusal<TaskAggregate>> {
+pub fn open_gates(docs: &TaskDocs, id: EntityId) -> TaskResult<Vec<TaskRejection>> {
     let (meta, mut open) = match id {
         EntityId::Plan(id) => {
             let plan = lookup::plan(docs, id)?;
@@ -64,10 +61,7 @@ pub fn open_gates(
 
 /// Confirmations and proofs that a DONE task needs by now, because of evidence or a proof mode
 /// (TASKS-EVD-2).
-pub fn lapsed_gates(
-    docs: &Docs,
-    id: EntityId,
-) -> Result<Vec<TaskRejection>, WorkRefusal<TaskAggregate>> {
+pub fn lapsed_gates(docs: &TaskDocs, id: EntityId) -> TaskResult<Vec<TaskRejection>> {
     match id {
         EntityId::Plan(_) => Ok(Vec::new()),
         EntityId::Task(id) => match lookup::task(docs, id)? {
@@ -77,7 +71,7 @@ pub fn lapsed_gates(
     }
 }
 
-fn open_tasks(docs: &Docs, plan: &Plan) -> Result<Option<TaskRejection>, Unloaded<TaskAggregate>> {
+fn open_tasks(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Option<TaskRejection>> {
     let open = ListQuery {
         parent: Some(plan.id.to_string()),
         statuses: vec![TaskStatus::Todo.name(), TaskStatus::Active.name()],
@@ -93,7 +87,7 @@ fn open_tasks(docs: &Docs, plan: &Plan) -> Result<Option<TaskRejection>, Unloade
     Ok((!open.is_empty()).then_some(TaskRejection::TasksOpen { plan: plan.id, open }))
 }
 
-fn gates_of_steps(docs: &Docs, task: &Task) -> Result<Vec<TaskRejection>, Unloaded<TaskAggregate>> {
+fn gates_of_steps(docs: &TaskDocs, task: &Task) -> TaskLookup<Vec<TaskRejection>> {
     let mut open = Vec::new();
     for gate in [StepGate::Checkpoints, StepGate::Proof] {
         let fails = |step: &&Step| match gate {

@@ -1,10 +1,10 @@
 //! Adding, defining, noting and verifying steps.
 
-use super::{Decision, Docs, derive, reject, step_ref, task_ref};
+use super::{Decision, derive, reject, step_ref, task_ref};
 use crate::{
     WorkRefusal,
     tasks::{
-        TaskEvent, TaskRejection,
+        TaskDocs, TaskEvent, TaskRejection,
         command::{AddSteps, DefineStep, NewStep, StepTarget},
         event::{AddedStep, StepDefined, StepFields, StepNoted, StepVerified, StepsAdded},
         id::StepId,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-pub(super) fn add(docs: &Docs, add: &AddSteps) -> Decision {
+pub(super) fn add(docs: &TaskDocs, add: &AddSteps) -> Decision {
     let task = lookup::task(docs, add.task)?;
     let parent = match &add.parent {
         None => None,
@@ -40,7 +40,7 @@ pub(super) fn add(docs: &Docs, add: &AddSteps) -> Decision {
     Ok(vec![TaskEvent::StepsAdded(StepsAdded { task, parent_path: parent, steps, derived })])
 }
 
-pub(super) fn define(docs: &Docs, define: &DefineStep) -> Decision {
+pub(super) fn define(docs: &TaskDocs, define: &DefineStep) -> Decision {
     let (task, step) = lookup::task_and_step(docs, &define.step)?;
     let fields = StepFields {
         success_criteria: define.success_criteria.clone(),
@@ -95,7 +95,7 @@ fn given_fields(define: &DefineStep) -> Vec<String> {
     names
 }
 
-pub(super) fn note(docs: &Docs, target: &StepTarget, note: &str) -> Decision {
+pub(super) fn note(docs: &TaskDocs, target: &StepTarget, note: &str) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     Ok(vec![TaskEvent::StepNoted(StepNoted {
         step: step_ref(docs, task, step)?,
@@ -105,7 +105,7 @@ pub(super) fn note(docs: &Docs, target: &StepTarget, note: &str) -> Decision {
 }
 
 pub(super) fn verify(
-    docs: &Docs,
+    docs: &TaskDocs,
     target: &StepTarget,
     confirmations: &[(Checkpoint, bool)],
 ) -> Decision {

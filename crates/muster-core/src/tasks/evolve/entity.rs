@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Applied, Docs, Moment, apply_plan_move, change_meta, change_plan, change_task,
-    change_workspace, memory::leave_stacks, update_dependents,
+    Applied, Moment, apply_plan_move, change_meta, change_plan, change_task, change_workspace,
+    memory::leave_stacks, update_dependents,
 };
 use crate::{
     ListQuery,
     tasks::{
-        TaskDocument, TaskKey,
+        TaskDocs, TaskDocument, TaskKey,
         entity::{Checklist, Meta, Plan, PlanSums, Task, TaskStatus},
         event::{
             ChecklistSet, ContractSet, Deleted, FieldsEdited, MetaPatch, OwnPatch, PlanCreated,
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-pub(super) fn plan_created(docs: &mut Docs, created: &PlanCreated, moment: Moment) -> Applied {
+pub(super) fn plan_created(docs: &mut TaskDocs, created: &PlanCreated, moment: Moment) -> Applied {
     let mut plan = Plan {
         id: created.id,
         meta: Meta::new(created.title.clone(), created.description.clone(), moment.at),
@@ -38,7 +38,7 @@ pub(super) fn plan_created(docs: &mut Docs, created: &PlanCreated, moment: Momen
     })
 }
 
-pub(super) fn task_created(docs: &mut Docs, created: &TaskCreated, moment: Moment) -> Applied {
+pub(super) fn task_created(docs: &mut TaskDocs, created: &TaskCreated, moment: Moment) -> Applied {
     let mut task = Task {
         id: created.id,
         parent: created.parent,
@@ -60,7 +60,7 @@ pub(super) fn task_created(docs: &mut Docs, created: &TaskCreated, moment: Momen
     })
 }
 
-pub(super) fn edited(docs: &mut Docs, edited: &FieldsEdited, moment: Moment) -> Applied {
+pub(super) fn edited(docs: &mut TaskDocs, edited: &FieldsEdited, moment: Moment) -> Applied {
     if let Some(depends_on) = &edited.meta.depends_on {
         link_dependencies(docs, edited.subject.id, depends_on)?;
     }
@@ -108,7 +108,11 @@ fn set<T: Clone>(slot: &mut T, given: Option<&T>) {
 }
 
 /// Keeps both directions of dependencies: who waits for whom, and who has to be updated.
-pub(super) fn link_dependencies(docs: &mut Docs, id: EntityId, depends_on: &[EntityId]) -> Applied {
+pub(super) fn link_dependencies(
+    docs: &mut TaskDocs,
+    id: EntityId,
+    depends_on: &[EntityId],
+) -> Applied {
     let new: BTreeSet<EntityId> = depends_on.iter().copied().collect();
     let meta = docs.get(&id.into())?.and_then(TaskDocument::meta);
     let old: BTreeSet<EntityId> =
@@ -132,7 +136,7 @@ pub(super) fn link_dependencies(docs: &mut Docs, id: EntityId, depends_on: &[Ent
     change_meta(docs, id, |meta| meta.waiting_on = waiting_on)
 }
 
-pub(super) fn status_set(docs: &mut Docs, set: &StatusSet, moment: Moment) -> Applied {
+pub(super) fn status_set(docs: &mut TaskDocs, set: &StatusSet, moment: Moment) -> Applied {
     let to = set.moved.to;
     let revision = set.subject.revision;
     let apply = |meta: &mut Meta| {
@@ -145,7 +149,7 @@ pub(super) fn status_set(docs: &mut Docs, set: &StatusSet, moment: Moment) -> Ap
 }
 
 /// Removes a plan or task with everything attached to it; its events stay in the log.
-pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
+pub(super) fn deleted(docs: &mut TaskDocs, deleted: &Deleted) -> Applied {
     let id = deleted.id;
     link_dependencies(docs, id, &[])?;
     let Some(document) = docs.get(&id.into())? else { return Ok(()) };
@@ -172,7 +176,7 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &Deleted) -> Applied {
 }
 
 /// TASKS-DEL-2, TASKS-UNDO-4: evidence and cards are removed, operations leave the stacks.
-fn remove_attached(docs: &mut Docs, id: EntityId) -> Applied {
+fn remove_attached(docs: &mut TaskDocs, id: EntityId) -> Applied {
     let attached = |kind| ListQuery { parent: Some(id.to_string()), ..ListQuery::of(kind) };
     let mut keys = Vec::new();
     for document in docs.list(&attached("evidence"))? {
@@ -191,7 +195,7 @@ fn remove_attached(docs: &mut Docs, id: EntityId) -> Applied {
     Ok(())
 }
 
-pub(super) fn checklist_set(docs: &mut Docs, set: &ChecklistSet, moment: Moment) -> Applied {
+pub(super) fn checklist_set(docs: &mut TaskDocs, set: &ChecklistSet, moment: Moment) -> Applied {
     change_plan(docs, set.plan, |plan| {
         plan.checklist = set.checklist.clone();
         plan.meta.revision = set.revision;
@@ -199,7 +203,7 @@ pub(super) fn checklist_set(docs: &mut Docs, set: &ChecklistSet, moment: Moment)
     })
 }
 
-pub(super) fn contract_set(docs: &mut Docs, set: &ContractSet, moment: Moment) -> Applied {
+pub(super) fn contract_set(docs: &mut TaskDocs, set: &ContractSet, moment: Moment) -> Applied {
     change_plan(docs, set.plan, |plan| {
         plan.contract.clone_from(&set.contract);
         plan.contract_data.clone_from(&set.contract_data);

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    Applied, Docs, Moment, apply_derived, apply_plan_move, change_meta, change_plan, change_task,
+    Applied, Moment, apply_derived, apply_plan_move, change_meta, change_plan, change_task,
     change_workspace, entity::link_dependencies,
 };
 use crate::{
     ListQuery,
     tasks::{
-        TaskDocument, TaskKey,
+        TaskDocs, TaskDocument, TaskKey,
         entity::Meta,
         event::{CardKept, EvidenceCaptured, NoteKept, Restored},
         fields,
@@ -24,7 +24,11 @@ use crate::{
 /// Characters of a blocker card's line.
 const BLOCKER_CHARS_MAX: usize = 200;
 
-fn change_counts(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut MemoryCounts)) -> Applied {
+fn change_counts(
+    docs: &mut TaskDocs,
+    id: EntityId,
+    change: impl FnOnce(&mut MemoryCounts),
+) -> Applied {
     let key = TaskKey::Memory(id);
     let mut counts = match docs.get(&key)? {
         Some(TaskDocument::Memory(counts)) => counts.clone(),
@@ -36,7 +40,7 @@ fn change_counts(docs: &mut Docs, id: EntityId, change: impl FnOnce(&mut MemoryC
 }
 
 pub(super) fn evidence_captured(
-    docs: &mut Docs,
+    docs: &mut TaskDocs,
     captured: &EvidenceCaptured,
     moment: Moment,
 ) -> Applied {
@@ -66,7 +70,7 @@ pub(super) fn evidence_captured(
 }
 
 /// TASKS-CAP-3: counts and checkpoints, no bodies.
-fn mirror_evidence(docs: &mut Docs, evidence: &Evidence, moment: Moment) -> Applied {
+fn mirror_evidence(docs: &mut TaskDocs, evidence: &Evidence, moment: Moment) -> Applied {
     let names: Vec<&str> = evidence.checkpoints.iter().map(|cp| cp.name()).collect();
     let linked =
         if names.is_empty() { String::new() } else { format!(" for {}", names.join(", ")) };
@@ -82,7 +86,7 @@ fn mirror_evidence(docs: &mut Docs, evidence: &Evidence, moment: Moment) -> Appl
 
 /// Adds an entry to the notes document for a note that was written elsewhere.
 pub(super) fn mirror_note(
-    docs: &mut Docs,
+    docs: &mut TaskDocs,
     entity: EntityId,
     content: &str,
     meta: Value,
@@ -102,7 +106,7 @@ pub(super) fn mirror_note(
     change_counts(docs, entity, |counts| counts.notes += 1)
 }
 
-pub(super) fn card_kept(docs: &mut Docs, kept: &CardKept, moment: Moment) -> Applied {
+pub(super) fn card_kept(docs: &mut TaskDocs, kept: &CardKept, moment: Moment) -> Applied {
     let id = kept.card.id;
     let before = match docs.get(&TaskKey::Card(id))? {
         Some(TaskDocument::Card(card)) => Some(card.clone()),
@@ -138,14 +142,18 @@ pub(super) fn card_kept(docs: &mut Docs, kept: &CardKept, moment: Moment) -> App
     Ok(())
 }
 
-pub(super) fn note_kept(docs: &mut Docs, kept: &NoteKept, moment: Moment) -> Applied {
+pub(super) fn note_kept(docs: &mut TaskDocs, kept: &NoteKept, moment: Moment) -> Applied {
     let note = NoteEntry { seq: moment.seq, at: moment.at, ..kept.note.clone() };
     docs.put(TaskKey::Note(moment.seq), TaskDocument::Note(note));
     change_counts(docs, kept.id, |counts| counts.notes += 1)
 }
 
 /// Adds an operation to the history; new work discards what could be redone (TASKS-REDO-1).
-pub(super) fn recorded(docs: &mut Docs, operation: &HistoryOperation, moment: Moment) -> Applied {
+pub(super) fn recorded(
+    docs: &mut TaskDocs,
+    operation: &HistoryOperation,
+    moment: Moment,
+) -> Applied {
     let id = operation.entity;
     let redoable = docs.get(&id.into())?.and_then(TaskDocument::meta).is_some_and(|m| m.redoable);
     if redoable {
@@ -162,7 +170,7 @@ pub(super) fn recorded(docs: &mut Docs, operation: &HistoryOperation, moment: Mo
 
 /// Operations on a deleted entity leave the stacks of undo and redo (TASKS-UNDO-4).
 pub(super) fn leave_stacks(
-    docs: &mut Docs,
+    docs: &mut TaskDocs,
     id: EntityId,
     is_gone: impl Fn(&HistoryOperation) -> bool,
 ) -> Applied {
@@ -191,7 +199,7 @@ pub(super) fn leave_stacks(
     Ok(())
 }
 
-fn forget_redo(docs: &mut Docs, id: EntityId) -> Applied {
+fn forget_redo(docs: &mut TaskDocs, id: EntityId) -> Applied {
     let query = ListQuery {
         parent: Some(id.to_string()),
         statuses: vec![OperationState::Redoable.name()],
@@ -212,7 +220,7 @@ fn forget_redo(docs: &mut Docs, id: EntityId) -> Applied {
 }
 
 /// Writes the fields of an undone or redone operation and moves it between the stacks.
-pub(super) fn restored(docs: &mut Docs, restored: &Restored, moment: Moment) -> Applied {
+pub(super) fn restored(docs: &mut TaskDocs, restored: &Restored, moment: Moment) -> Applied {
     write_fields(docs, restored, moment)?;
     apply_plan_move(docs, &restored.derived, moment)?;
     if let Some(TaskDocument::Operation(operation)) =
@@ -227,7 +235,7 @@ pub(super) fn restored(docs: &mut Docs, restored: &Restored, moment: Moment) -> 
 }
 
 fn redo_left(
-    docs: &Docs,
+    docs: &TaskDocs,
     id: EntityId,
 ) -> Result<bool, crate::Unloaded<crate::tasks::TaskAggregate>> {
     let query = ListQuery {
@@ -239,7 +247,7 @@ fn redo_left(
     Ok(!docs.list(&query)?.is_empty())
 }
 
-fn write_fields(docs: &mut Docs, restored: &Restored, moment: Moment) -> Applied {
+fn write_fields(docs: &mut TaskDocs, restored: &Restored, moment: Moment) -> Applied {
     let values = &restored.fields;
     let subject = restored.subject;
     let derived = &restored.derived;

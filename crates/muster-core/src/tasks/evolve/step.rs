@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::{
-    Applied, Docs, Moment, apply_derived, apply_plan_move, change_task, change_workspace,
+    Applied, Moment, apply_derived, apply_plan_move, change_task, change_workspace,
     memory::{leave_stacks, mirror_note},
 };
 use crate::{
     ListQuery,
     tasks::{
-        TaskDocument, TaskKey,
+        TaskDocs, TaskDocument, TaskKey,
         event::{
             Derived, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
             StepFields, StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified,
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-pub(super) fn added(docs: &mut Docs, added: &StepsAdded, moment: Moment) -> Applied {
+pub(super) fn added(docs: &mut TaskDocs, added: &StepsAdded, moment: Moment) -> Applied {
     change_task(docs, added.task.task, |task| {
         for new in &added.steps {
             let mut step = Step::new(new.id, new.path.clone(), new.title.clone(), moment.at);
@@ -42,7 +42,7 @@ pub(super) fn added(docs: &mut Docs, added: &StepsAdded, moment: Moment) -> Appl
     })
 }
 
-pub(super) fn defined(docs: &mut Docs, defined: &StepDefined, moment: Moment) -> Applied {
+pub(super) fn defined(docs: &mut TaskDocs, defined: &StepDefined, moment: Moment) -> Applied {
     change_step(docs, &defined.step, &defined.derived, moment, |step| {
         if let Some(title) = &defined.title {
             step.title.clone_from(title);
@@ -70,7 +70,7 @@ fn apply_fields(step: &mut Step, fields: &StepFields) {
     }
 }
 
-pub(super) fn noted(docs: &mut Docs, noted: &StepNoted, moment: Moment) -> Applied {
+pub(super) fn noted(docs: &mut TaskDocs, noted: &StepNoted, moment: Moment) -> Applied {
     change_step(docs, &noted.step, &Derived::default(), moment, |step| {
         step.notes = noted.note_seq;
     })?;
@@ -83,7 +83,7 @@ pub(super) fn noted(docs: &mut Docs, noted: &StepNoted, moment: Moment) -> Appli
     mirror_note(docs, task.task.into(), &noted.note, meta, moment)
 }
 
-pub(super) fn verified(docs: &mut Docs, verified: &StepVerified, moment: Moment) -> Applied {
+pub(super) fn verified(docs: &mut TaskDocs, verified: &StepVerified, moment: Moment) -> Applied {
     change_step(docs, &verified.step, &verified.derived, moment, |step| {
         for (checkpoint, confirmed) in &verified.confirmations {
             set_confirmed(step, *checkpoint, *confirmed);
@@ -99,7 +99,7 @@ fn set_confirmed(step: &mut Step, checkpoint: Checkpoint, confirmed: bool) {
     }
 }
 
-pub(super) fn done(docs: &mut Docs, done: &StepDone, moment: Moment) -> Applied {
+pub(super) fn done(docs: &mut TaskDocs, done: &StepDone, moment: Moment) -> Applied {
     change_step(docs, &done.step, &done.derived, moment, |step| {
         step.completed_at = Some(moment.at);
         step.waiver = done.waiver.clone().map(|waiver| Waiver { at: moment.at, ..waiver });
@@ -107,20 +107,20 @@ pub(super) fn done(docs: &mut Docs, done: &StepDone, moment: Moment) -> Applied 
     })
 }
 
-pub(super) fn reopened(docs: &mut Docs, reopened: &StepReopened, moment: Moment) -> Applied {
+pub(super) fn reopened(docs: &mut TaskDocs, reopened: &StepReopened, moment: Moment) -> Applied {
     change_step(docs, &reopened.step, &reopened.derived, moment, |step| {
         step.reopen();
         step.graph_seq = moment.seq;
     })
 }
 
-pub(super) fn block_set(docs: &mut Docs, set: &StepBlockSet, moment: Moment) -> Applied {
+pub(super) fn block_set(docs: &mut TaskDocs, set: &StepBlockSet, moment: Moment) -> Applied {
     change_step(docs, &set.step, &Derived::default(), moment, |step| {
         step.block = set.blocked.then(|| StepBlock { reason: set.reason.clone() });
     })
 }
 
-pub(super) fn deleted(docs: &mut Docs, deleted: &StepDeleted, moment: Moment) -> Applied {
+pub(super) fn deleted(docs: &mut TaskDocs, deleted: &StepDeleted, moment: Moment) -> Applied {
     let place = &deleted.step;
     let task_id = EntityId::Task(place.task.task);
     let query = ListQuery { parent: Some(task_id.to_string()), ..ListQuery::of("evidence") };
@@ -146,7 +146,7 @@ pub(super) fn deleted(docs: &mut Docs, deleted: &StepDeleted, moment: Moment) ->
     apply_plan_move(docs, &deleted.derived, moment)
 }
 
-pub(super) fn node_added(docs: &mut Docs, added: &NodeAdded, moment: Moment) -> Applied {
+pub(super) fn node_added(docs: &mut TaskDocs, added: &NodeAdded, moment: Moment) -> Applied {
     let node = StepNode { created_at: moment.at, updated_at: moment.at, ..added.node.clone() };
     change_step(docs, &added.step, &added.derived, moment, |step| {
         step.next_node = node.ordinal + 1;
@@ -155,7 +155,7 @@ pub(super) fn node_added(docs: &mut Docs, added: &NodeAdded, moment: Moment) -> 
     change_workspace(docs, |workspace| workspace.last_node = added.node.id.0)
 }
 
-pub(super) fn node_defined(docs: &mut Docs, defined: &NodeDefined, moment: Moment) -> Applied {
+pub(super) fn node_defined(docs: &mut TaskDocs, defined: &NodeDefined, moment: Moment) -> Applied {
     change_step(docs, &defined.step, &defined.derived, moment, |step| {
         let node = step.nodes.iter_mut().find(|node| node.ordinal == defined.ordinal);
         if let Some(node) = node {
@@ -186,7 +186,11 @@ fn apply_node_fields(node: &mut StepNode, fields: &NodeFields) {
     set(&mut node.lists.success_criteria, fields.success_criteria.as_ref());
 }
 
-pub(super) fn node_deleted(docs: &mut Docs, deleted: &StepNodeDeleted, moment: Moment) -> Applied {
+pub(super) fn node_deleted(
+    docs: &mut TaskDocs,
+    deleted: &StepNodeDeleted,
+    moment: Moment,
+) -> Applied {
     let StepRef { task, path, .. } = &deleted.step;
     leave_stacks(docs, task.task.into(), |operation| {
         operation.path.as_ref() == Some(path) && operation.node == Some(deleted.ordinal)
@@ -198,7 +202,7 @@ pub(super) fn node_deleted(docs: &mut Docs, deleted: &StepNodeDeleted, moment: M
 
 /// Changes one step and its task, then applies the consequences.
 pub(super) fn change_step(
-    docs: &mut Docs,
+    docs: &mut TaskDocs,
     place: &StepRef,
     derived: &Derived,
     moment: Moment,

@@ -132,7 +132,7 @@ impl FieldKind {
             Self::Flag => same::<bool>(value, FLAG),
             Self::Lines => {
                 bounded_list(value, ITEMS_MAX, ITEM_CHARS_MAX)?;
-                read::<CleanLines>(value, "a list of texts").map(|lines| json!(lines.0))
+                read::<CleanLines>(value, "a list of strings").map(|lines| json!(lines.0))
             }
             Self::Tags => {
                 bounded_list(value, TAGS_MAX, TAG_CHARS_MAX)?;
@@ -164,16 +164,16 @@ fn same<T: DeserializeOwned>(value: &Value, expected: &str) -> Result<Value, Fau
 fn bounded(value: &Value, most: usize) -> Result<(), Fault> {
     match <&str>::deserialize(value) {
         Ok(string) if text::chars(string) > most => {
-            Err((FieldFault::OutOfRange, format!("a text of at most {most} characters")))
+            Err((FieldFault::OutOfRange, format!("a string of at most {most} characters")))
         }
         Ok(_) => Ok(()),
-        Err(_) => Err((FieldFault::BadValue, "a text".to_owned())),
+        Err(_) => Err((FieldFault::BadValue, "a string".to_owned())),
     }
 }
 
 fn bounded_list(value: &Value, most: usize, chars: usize) -> Result<(), Fault> {
     let Value::Array(items) = value else {
-        return Err((FieldFault::BadValue, "a list of texts".to_owned()));
+        return Err((FieldFault::BadValue, "a list of strings".to_owned()));
     };
     if items.len() > most {
         return Err((FieldFault::OutOfRange, format!("a list of at most {most} items")));

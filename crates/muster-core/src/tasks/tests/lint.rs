@@ -153,7 +153,7 @@ fn dependencies_are_followed() {
     let view = lint(&room, TaskId(1));
     let cycle = issue(&view, "DEPENDENCY_CYCLE");
     assert_eq!(cycle["severity"], json!("error"));
-    assert_eq!(cycle["message"], json!("1 circle of dependencies, first through TASK-003"));
+    assert_eq!(cycle["message"], json!("1 cycle of dependencies, first through TASK-003"));
     assert_eq!(cycle["fix"]["args"]["depends_on"], json!(["TASK-004"]));
     let other = lint(&room, TaskId(4));
     assert!(!codes(&other).contains(&"DEPENDENCY_CYCLE"), "it is beside the circle");
@@ -175,7 +175,7 @@ fn a_circle_through_a_plan_is_found_from_the_task_and_from_the_plan() {
     {
         let view = lint(&room, id);
         let cycle = issue(&view, "DEPENDENCY_CYCLE");
-        let message = format!("1 circle of dependencies, first through {through}");
+        let message = format!("1 cycle of dependencies, first through {through}");
         assert_eq!(cycle["message"], json!(message));
         assert_eq!(cycle["fix"], json!({"tool": "tasks_edit", "args": mended}));
     }

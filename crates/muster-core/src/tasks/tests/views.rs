@@ -1,7 +1,5 @@
 //! The content of views, and that they fit any budget.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 use super::{Room, TaskCommand, gate, plan, step, steps, task, verify};
@@ -19,8 +17,8 @@ use crate::{
             Requested,
             brief::TaskBrief,
             context::{ContextQuery, ContextView, ListPageRequest, RowFilter},
-            radar::RadarView,
-            shed::{self, CursorWriter},
+            overview::RadarView,
+            shed,
         },
         wire,
     },
@@ -164,7 +162,7 @@ fn a_plan_rolls_up_its_tasks() {
     assert_eq!(active["rollup"]["next_task"], json!("TASK-009"), "the active task waits");
 }
 
-fn context(room: &Room, cursor: &CursorWriter) -> Value {
+fn context(room: &Room) -> Value {
     let page = ListPageRequest { after: None, limit: 50 };
     let query = ContextQuery {
         plans_status: None,
@@ -174,8 +172,9 @@ fn context(room: &Room, cursor: &CursorWriter) -> Value {
         filter: RowFilter::default(),
         plans: page,
         tasks: page,
+        filters: "all".to_owned(),
     };
-    json!(ContextView::of(&room.docs, &workspace(), &query, &**cursor).unwrap())
+    json!(ContextView::of(&room.docs, &workspace(), &query).unwrap())
 }
 
 fn object(view: &Value) -> Map<String, Value> {
@@ -208,8 +207,7 @@ fn every_view_fits_every_budget() {
     let room = rich();
     sweep(&radar(&room, TaskId(1)), shed::radar);
     sweep(&radar(&room, PlanId(1)), shed::radar);
-    let cursor: CursorWriter = Arc::new(|after| format!("c{after}"));
-    sweep(&context(&room, &cursor), || shed::context((0, 0), &cursor));
+    sweep(&context(&room), || shed::context((0, 0), "all"));
 }
 
 #[test]
@@ -228,13 +226,12 @@ fn the_radar_keeps_id_and_branch_in_400_characters() {
 #[test]
 fn cut_lists_keep_their_pagination_true() {
     let room = rich();
-    let cursor: CursorWriter = Arc::new(|after| format!("c{after}"));
-    let view = object(&context(&room, &cursor));
-    let fitted = budget::fit(view, &shed::context((0, 0), &cursor), 2_000);
+    let view = object(&context(&room));
+    let fitted = budget::fit(view, &shed::context((0, 0), "all"), 2_000);
     let tasks = fitted.view["tasks"].as_array().unwrap();
     let page = &fitted.view["tasks_pagination"];
     assert!(!tasks.is_empty() && tasks.len() < 25);
     assert_eq!(page["count"], json!(tasks.len()));
     assert_eq!(page["has_more"], json!(true));
-    assert_eq!(page["next_cursor"], json!(format!("c{}", tasks.len())));
+    assert_eq!(page["next_cursor"], json!(format!("{}@all", tasks.len())));
 }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{capsule::NextAction, rollup::next_task};
 use crate::{
-    Documents, WorkRefusal, field,
+    field,
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskResult,
         entity::{Plan, Task, TaskStatus},
         id::{EntityId, WorkspaceId},
         lookup,
@@ -21,10 +21,10 @@ const RECEIPTS: [&str; 2] = ["CMD: <fill: command you ran>", "LINK: <fill: log o
 
 /// The next action; `None` if it is done.
 pub(super) fn next(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     workspace: &WorkspaceId,
     id: EntityId,
-) -> Result<Option<NextAction>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Option<NextAction>> {
     match id {
         EntityId::Task(id) => Ok(of_task(workspace, lookup::task(docs, id)?)),
         EntityId::Plan(id) => of_plan(docs, workspace, lookup::plan(docs, id)?),
@@ -106,7 +106,7 @@ fn of_open_step(base: Arguments, step: &Step) -> Option<NextAction> {
         return template("tasks_task_define", "finish the sub-task", hint);
     }
     let here = base.with("step_id", &step.id);
-    let unproven = unproven(step);
+    let unproven = step.unproven();
     let proven = match unproven[..] {
         [] => {
             let args = with_required(here, step);
@@ -120,30 +120,29 @@ fn of_open_step(base: Arguments, step: &Step) -> Option<NextAction> {
 }
 
 fn of_closed_steps(workspace: &WorkspaceId, base: Arguments, task: &Task) -> Option<NextAction> {
-    let misses = |step: &&Step| Checkpoint::ALL.into_iter().any(|cp| step.misses(cp));
-    if let Some(step) = task.steps.iter().find(misses) {
-        let missing = Checkpoint::ALL.into_iter().filter(|cp| step.misses(*cp));
+    if let Some(step) = task.steps.iter().find(|step| !step.unconfirmed().is_empty()) {
+        let missing = step.unconfirmed().into_iter();
         let checkpoints: BTreeMap<_, _> = missing.map(|checkpoint| (checkpoint, true)).collect();
         let args = base.with("step_id", &step.id).with("checkpoints", &checkpoints);
         return ready("tasks_verify", "confirm a closed step", args);
     }
-    if let Some(step) = task.steps.iter().find(|step| !unproven(step).is_empty()) {
+    if let Some(step) = task.steps.iter().find(|step| !step.unproven().is_empty()) {
         let hint = base.with("step_id", &step.id).with("checks", &RECEIPTS);
-        let hint = hint.with("checkpoint", &unproven(step));
+        let hint = hint.with("checkpoint", &step.unproven());
         return template("tasks_evidence_capture", "prove a closed step", hint);
     }
     if let Some(first) = task.meta.waits().first() {
         let args = Arguments::of(workspace).with("target", first).with("read_only", &true);
-        return ready("tasks_snapshot", "look at what it waits for", args);
+        return ready("tasks_snapshot", "see what it waits for", args);
     }
     ready("tasks_macro_close_step", "finish the task", base)
 }
 
 fn of_plan(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     workspace: &WorkspaceId,
     plan: &Plan,
-) -> Result<Option<NextAction>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Option<NextAction>> {
     if plan.meta.status == TaskStatus::Done {
         return Ok(None);
     }
@@ -157,7 +156,7 @@ fn of_plan(
         return Ok(template("tasks_macro_start", "start a first task", hint));
     }
     if (plan.checklist.current as usize) < plan.checklist.steps.len() {
-        return Ok(ready("tasks_plan", "go on in the checklist", base.with("advance", &true)));
+        return Ok(ready("tasks_plan", "advance the checklist", base.with("advance", &true)));
     }
     Ok(ready("tasks_complete", "finish the plan", base))
 }
@@ -170,8 +169,4 @@ fn with_required(args: Arguments, step: &Step) -> Arguments {
     }
     let all: BTreeMap<_, _> = required.into_iter().map(|checkpoint| (checkpoint, true)).collect();
     args.with("checkpoints", &all)
-}
-
-fn unproven(step: &Step) -> Vec<Checkpoint> {
-    Checkpoint::PROVABLE.into_iter().filter(|cp| step.misses_proof(*cp)).collect()
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{ViewLine, lines, steps::StepsSummary};
 use crate::{
-    Documents, Timestamp, Unloaded,
+    Timestamp,
     compact::{Compact, CompactReader, CompactWriter, WholeText},
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskLookup,
         entity::{Task, TaskStatus, Urgency},
         id::{EntityId, PlanId, TaskId},
         step::Step,
@@ -101,10 +101,7 @@ impl TaskBrief {
     }
 
     /// Its blockers, as in [`lines::blockers`].
-    pub(super) fn blockers(
-        &self,
-        docs: &Documents<TaskAggregate>,
-    ) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
+    pub(super) fn blockers(&self, docs: &TaskDocs) -> TaskLookup<Vec<ViewLine>> {
         let waits = lines::waits(docs, &self.waits)?;
         let first = self.blockers.iter();
         let last = self.blocker_cards.iter();

@@ -10,14 +10,14 @@ use super::{
     ReasoningRef, ViewLine,
     graph::GraphDiff,
     handoff::Handoff,
-    memory::{MemoryView, SeqPage},
+    memory::MemoryView,
+    page::CursorPage,
     radar::Radar,
     signals::{SignalCounts, Signals},
 };
 use crate::{
-    Documents, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskDocument,
+        TaskDocs, TaskDocument, TaskResult,
         entity::TaskStatus,
         id::{EntityId, EntityKind, WorkspaceId},
         lookup,
@@ -86,7 +86,7 @@ pub struct PageCount {
 }
 
 impl PageCount {
-    fn of(page: &SeqPage) -> Self {
+    fn of(page: &CursorPage<u64>) -> Self {
         Self { count: page.count, has_more: page.has_more }
     }
 }
@@ -152,10 +152,7 @@ pub struct CapsuleContext<'a> {
 
 impl Capsule {
     /// The capsule of a view.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        around: &CapsuleContext<'_>,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, around: &CapsuleContext<'_>) -> TaskResult<Self> {
         let action = super::action::next(docs, around.workspace, around.id)?;
         let action =
             action.map(|action| NextAction { available: (around.lists)(&action.tool), ..action });
@@ -197,10 +194,7 @@ impl Capsule {
     }
 }
 
-fn target(
-    docs: &Documents<TaskAggregate>,
-    around: &CapsuleContext<'_>,
-) -> Result<CapsuleTarget, WorkRefusal<TaskAggregate>> {
+fn target(docs: &TaskDocs, around: &CapsuleContext<'_>) -> TaskResult<CapsuleTarget> {
     lookup::revision(docs, around.id)?;
     let document = docs.get(&around.id.into())?;
     let Some(meta) = document.and_then(TaskDocument::meta) else {

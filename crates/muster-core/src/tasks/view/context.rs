@@ -14,10 +14,10 @@ pub use rows::{PlanRow, PlanTasksDone, TaskRow};
 
 use super::brief::TaskBrief;
 use crate::{
-    Documents, ListQuery, Survey, Unloaded, WorkRefusal,
+    ListQuery, PageCursor, Survey,
     budget::replace,
     tasks::{
-        TaskAggregate, TaskDocument,
+        TaskDocs, TaskDocument, TaskLookup, TaskResult,
         entity::{Plan, StatusCounts, TaskStatus},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
@@ -37,6 +37,8 @@ pub struct ContextQuery {
     pub filter: RowFilter,
     pub plans: ListPageRequest,
     pub tasks: ListPageRequest,
+    /// A short word for all of these conditions: cursors of others do not fit (TASKS-CTX-2).
+    pub filters: String,
 }
 
 /// A page: where it starts and how long it is.
@@ -82,7 +84,7 @@ pub struct MatchCounts {
 pub struct TasksByStatus {
     /// Not begun.
     pub todo: u64,
-    /// Under way.
+    /// In progress.
     pub active: u64,
     /// Finished.
     pub done: u64,
@@ -97,7 +99,7 @@ pub struct Pagination {
     pub next_cursor: Option<String>,
     /// Whether there is one.
     pub has_more: bool,
-    /// Matching rows in all.
+    /// Total number of matching rows.
     pub total: u64,
     /// Rows on this page.
     pub count: usize,
@@ -105,17 +107,9 @@ pub struct Pagination {
     pub limit: u32,
 }
 
-/// Writes the cursor that continues after an id number; bound to the filters by the caller.
-pub type CursorOf<'a> = &'a dyn Fn(u64) -> String;
-
 impl ContextView {
     /// Lists plans and tasks.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        query: &ContextQuery,
-        cursor: CursorOf<'_>,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, query: &ContextQuery) -> TaskResult<Self> {
         let parent = match query.task {
             Some(task) => Some(lookup::task(docs, task)?.parent),
             None => None,
@@ -139,8 +133,8 @@ impl ContextView {
                 active: tasks.counts.active,
                 done: tasks.counts.done,
             },
-            plans_pagination: plans.pagination(query.plans, cursor),
-            tasks_pagination: tasks.pagination(query.tasks, cursor),
+            plans_pagination: plans.pagination(query.plans, &query.filters),
+            tasks_pagination: tasks.pagination(query.tasks, &query.filters),
             plans: plans.rows.iter().map(|plan| PlanRow::of(workspace, plan)).collect(),
             tasks: tasks.rows.iter().map(|task| TaskRow::of(workspace, task)).collect(),
         })
@@ -152,10 +146,7 @@ trait Shown<'a>: Sized {
     /// From the document in full.
     fn of(document: &'a TaskDocument) -> Option<Self>;
     /// A list that reads no more of each document than a row shows.
-    fn list(
-        docs: &'a Documents<TaskAggregate>,
-        query: &ListQuery,
-    ) -> Result<Vec<Self>, Unloaded<TaskAggregate>>;
+    fn list(docs: &'a TaskDocs, query: &ListQuery) -> TaskLookup<Vec<Self>>;
     /// Its id number.
     fn number(&self) -> u64;
 }
@@ -165,10 +156,7 @@ impl<'a> Shown<'a> for &'a Plan {
         document.as_plan()
     }
 
-    fn list(
-        docs: &'a Documents<TaskAggregate>,
-        query: &ListQuery,
-    ) -> Result<Vec<Self>, Unloaded<TaskAggregate>> {
+    fn list(docs: &'a TaskDocs, query: &ListQuery) -> TaskLookup<Vec<Self>> {
         Ok(docs.list(query)?.into_iter().filter_map(TaskDocument::as_plan).collect())
     }
 
@@ -182,10 +170,7 @@ impl<'a> Shown<'a> for Arc<TaskBrief> {
         document.as_task().map(|task| Self::new(TaskBrief::of(task)))
     }
 
-    fn list(
-        docs: &'a Documents<TaskAggregate>,
-        query: &ListQuery,
-    ) -> Result<Vec<Self>, Unloaded<TaskAggregate>> {
+    fn list(docs: &'a TaskDocs, query: &ListQuery) -> TaskLookup<Vec<Self>> {
         docs.briefs(query)
     }
 
@@ -207,7 +192,8 @@ impl<T> Listing<T> {
         Self { counts: StatusCounts::default(), rows: Vec::new(), has_more: false, last: 0 }
     }
 
-    fn pagination(&self, page: ListPageRequest, cursor: CursorOf<'_>) -> Pagination {
+    fn pagination(&self, page: ListPageRequest, filters: &str) -> Pagination {
+        let cursor = |at| PageCursor { at, of: filters }.to_string();
         Pagination {
             cursor: page.after.map(cursor),
             next_cursor: self.has_more.then(|| cursor(self.last)),
@@ -220,10 +206,10 @@ impl<T> Listing<T> {
 }
 
 fn list_plans<'a>(
-    docs: &'a Documents<TaskAggregate>,
+    docs: &'a TaskDocs,
     only: Option<PlanId>,
     query: &ContextQuery,
-) -> Result<Listing<&'a Plan>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Listing<&'a Plan>> {
     if let Some(id) = only {
         let plan = docs.get(&EntityId::from(id).into())?;
         return Ok(single(plan, query.plans_status, &query.filter, query.plans));
@@ -235,10 +221,10 @@ fn list_plans<'a>(
 }
 
 fn list_tasks(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     plan: Option<PlanId>,
     query: &ContextQuery,
-) -> Result<Listing<Arc<TaskBrief>>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Listing<Arc<TaskBrief>>> {
     if let Some(id) = query.task {
         let task = docs.get(&EntityId::from(id).into())?;
         return Ok(single(task, query.tasks_status, &query.filter, query.tasks));
@@ -274,11 +260,11 @@ struct Source {
 
 /// One page. Columns and stored counts are used where possible; else the list is surveyed.
 fn page<'a, T: Shown<'a>>(
-    docs: &'a Documents<TaskAggregate>,
+    docs: &'a TaskDocs,
     source: Source,
     filter: &RowFilter,
     page: ListPageRequest,
-) -> Result<Listing<T>, WorkRefusal<TaskAggregate>> {
+) -> TaskResult<Listing<T>> {
     let after = page.after.unwrap_or(0);
     let (counts, mut rows) = if filter.applies_to(source.kind) {
         let survey =
@@ -299,9 +285,9 @@ fn page<'a, T: Shown<'a>>(
 }
 
 fn surveyed<'a, T: Shown<'a>>(
-    docs: &'a Documents<TaskAggregate>,
+    docs: &'a TaskDocs,
     survey: &Survey<RowFilter>,
-) -> Result<(StatusCounts, Vec<T>), Unloaded<TaskAggregate>> {
+) -> TaskLookup<(StatusCounts, Vec<T>)> {
     let surveyed = docs.survey(survey)?;
     let count = |status: TaskStatus| surveyed.counts.get(status.name()).copied().unwrap_or(0);
     let counts = StatusCounts {

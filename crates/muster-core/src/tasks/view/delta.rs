@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    Documents, EventOrder, EventQuery, Json, WorkRefusal,
+    EventOrder, EventQuery, Json,
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskResult,
         id::{EntityId, WorkspaceId},
         lookup,
         wire::{self, EventView},
@@ -24,7 +24,7 @@ pub struct DeltaQuery {
     pub entity: Option<EntityId>,
 }
 
-/// The slice and where to go on.
+/// The slice and where to continue.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct DeltaView {
     /// The workspace.
@@ -40,11 +40,7 @@ pub struct DeltaView {
 
 impl DeltaView {
     /// Reads the slice.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        query: &DeltaQuery,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, query: &DeltaQuery) -> TaskResult<Self> {
         if let Some(id) = query.entity {
             lookup::revision(docs, id)?;
         }

@@ -7,15 +7,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Documents, ListQuery, Survey, WorkRefusal,
+    ListQuery, PageCursor, Survey, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskDocument, TaskKey, TaskRejection,
+        TaskDocs, TaskDocument, TaskKey, TaskRejection, TaskResult,
         command::StepSelector,
-        id::{EntityId, EntityKind, EvidenceId, StepId, WorkspaceId},
+        id::{EntityId, EvidenceId, StepId, WorkspaceId},
         lookup,
         memory::Evidence,
         step::{Checkpoint, links},
-        view::context::RowFilter,
+        view::{
+            EntityName,
+            context::RowFilter,
+            page::{CursorPage, PageQuery},
+        },
         wire,
     },
 };
@@ -33,10 +37,7 @@ pub struct EvidenceQuery {
     pub checkpoint: Option<Checkpoint>,
     /// Whether to show bodies or counts.
     pub bodies: bool,
-    /// Only records after this number.
-    pub after: u64,
-    /// At most this many.
-    pub limit: u32,
+    pub page: PageQuery,
 }
 
 /// A page of evidence.
@@ -45,22 +46,13 @@ pub struct EvidencePage {
     /// The workspace.
     pub workspace: String,
     /// The plan or task.
-    pub target: EvidenceTarget,
+    pub target: EntityName,
     /// The step asked for.
     pub step: Option<EvidenceStep>,
     /// Records, oldest first.
     pub evidence: Vec<EvidenceView>,
     /// Where the page is.
-    pub pagination: EvidencePagination,
-}
-
-/// A plan or task by name.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct EvidenceTarget {
-    /// Its id.
-    pub id: String,
-    /// Plan or task.
-    pub kind: EntityKind,
+    pub pagination: CursorPage<String>,
 }
 
 /// A step by name.
@@ -112,33 +104,12 @@ pub struct EvidenceCounts {
     pub attachments: usize,
 }
 
-/// Where a page of evidence is.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct EvidencePagination {
-    /// Cursor this page was asked with.
-    pub cursor: Option<String>,
-    /// Cursor of the next page.
-    pub next_cursor: Option<String>,
-    /// Whether there is one.
-    pub has_more: bool,
-    /// Records it could hold.
-    pub limit: u32,
-    /// Records on this page.
-    pub count: usize,
-}
-
-/// The cursor that continues after a record.
-pub fn cursor(number: u64) -> String {
-    format!("e{number}")
-}
-
 impl EvidencePage {
     /// Reads a page.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        query: &EvidenceQuery,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, query: &EvidenceQuery) -> TaskResult<Self> {
+        let target = query.id.to_string();
+        let limit = query.page.limit;
+        let after: u64 = query.page.after(&target)?.unwrap_or(0);
         let step = selected_step(docs, query)?;
         if let Some(id) = query.evidence {
             known(docs, query.id, id)?;
@@ -147,12 +118,12 @@ impl EvidencePage {
             evidence: Some((query.evidence, step.as_ref().map(|(id, _)| *id), query.checkpoint)),
             ..RowFilter::default()
         };
-        let list = ListQuery { parent: Some(query.id.to_string()), ..ListQuery::of("evidence") };
-        let survey = Survey { list, filter, after: query.after, limit: query.limit + 1 };
+        let list = ListQuery { parent: Some(target.clone()), ..ListQuery::of("evidence") };
+        let survey = Survey { list, filter, after, limit: limit + 1 };
         let keys = &docs.survey(&survey)?.page;
-        let shown = &keys[..keys.len().min(query.limit as usize)];
+        let shown = &keys[..keys.len().min(limit as usize)];
         let mut evidence = Vec::with_capacity(shown.len());
-        let mut last = query.after;
+        let mut last = after;
         for key in shown {
             if let Some(TaskDocument::Evidence(record)) = docs.get(key)? {
                 last = record.id.0;
@@ -162,13 +133,13 @@ impl EvidencePage {
         let has_more = keys.len() > shown.len();
         Ok(Self {
             workspace: workspace.to_string(),
-            target: EvidenceTarget { id: query.id.to_string(), kind: query.id.kind() },
+            target: EntityName::of(query.id),
             step: step.map(|(id, path)| EvidenceStep { step_id: id.to_string(), path }),
-            pagination: EvidencePagination {
-                cursor: (query.after > 0).then(|| cursor(query.after)),
-                next_cursor: has_more.then(|| cursor(last)),
+            pagination: CursorPage {
+                cursor: query.page.cursor.as_ref().map(ToString::to_string),
+                next_cursor: has_more.then(|| PageCursor { at: last, of: target }.to_string()),
                 has_more,
-                limit: query.limit,
+                limit,
                 count: evidence.len(),
             },
             evidence,
@@ -176,20 +147,13 @@ impl EvidencePage {
     }
 }
 
-fn selected_step(
-    docs: &Documents<TaskAggregate>,
-    query: &EvidenceQuery,
-) -> Result<Option<(StepId, String)>, WorkRefusal<TaskAggregate>> {
+fn selected_step(docs: &TaskDocs, query: &EvidenceQuery) -> TaskResult<Option<(StepId, String)>> {
     let (Some(selector), EntityId::Task(id)) = (&query.step, query.id) else { return Ok(None) };
     let step = lookup::step(lookup::task(docs, id)?, selector).map_err(WorkRefusal::Rejected)?;
     Ok(Some((step.id, step.path.to_string())))
 }
 
-fn known(
-    docs: &Documents<TaskAggregate>,
-    entity: EntityId,
-    id: EvidenceId,
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+fn known(docs: &TaskDocs, entity: EntityId, id: EvidenceId) -> TaskResult<()> {
     match docs.get(&TaskKey::Evidence(id))? {
         Some(TaskDocument::Evidence(evidence)) if evidence.entity == entity => Ok(()),
         Some(_) | None => Err(WorkRefusal::rejected(TaskRejection::UnknownEvidence { entity, id })),

@@ -3,16 +3,12 @@
 //! Work starts over whenever something is missing. A view that first names all it will need starts
 //! over while it has done nothing yet.
 
-use crate::{
-    Documents, WorkRefusal,
-    tasks::{TaskAggregate, TaskDocument, TaskKey, entity::Meta, id::EntityId, lookup},
+use crate::tasks::{
+    TaskDocs, TaskDocument, TaskKey, TaskResult, entity::Meta, id::EntityId, lookup,
 };
 
 /// Makes sure that the entity, its plan and its dependencies are loaded.
-pub(super) fn surroundings(
-    docs: &Documents<TaskAggregate>,
-    id: EntityId,
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+pub(super) fn surroundings(docs: &TaskDocs, id: EntityId) -> TaskResult<()> {
     docs.have_all([TaskKey::Workspace, id.into(), TaskKey::Memory(id)].into_iter())?;
     lookup::revision(docs, id)?;
     let document = docs.get(&id.into())?;

@@ -11,13 +11,14 @@ use serde::Serialize;
 
 use super::{
     ReasoningRef,
-    graph_page::{self, GraphCursor, GraphPage, GraphRequest},
+    graph_page::{self, GraphCursor, GraphRequest},
+    page::CursorPage,
     signals,
 };
 use crate::{
-    Documents, ListQuery, WorkRefusal,
+    ListQuery,
     tasks::{
-        TaskAggregate, TaskDocument,
+        TaskDocs, TaskDocument, TaskResult,
         entity::{Meta, Plan, Task},
         id::{CardId, EntityId},
         lookup,
@@ -44,7 +45,7 @@ pub struct GraphDiff {
     /// The changes.
     pub changes: Vec<GraphDifference>,
     /// Where the page is.
-    pub pagination: GraphPage,
+    pub pagination: CursorPage<GraphCursor>,
 }
 
 /// The operation of every node and edge: nothing is ever written to the base.
@@ -81,7 +82,7 @@ pub struct NodeChange {
     pub after: NodeAttributes,
 }
 
-/// What a node says.
+/// The text of a node.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum NodeAttributes {
@@ -173,11 +174,7 @@ struct Graph<'a> {
 
 impl GraphDiff {
     /// The difference of one entity's graph.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        id: EntityId,
-        request: GraphRequest,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, id: EntityId, request: GraphRequest) -> TaskResult<Self> {
         let mut graph = Graph::default();
         match id {
             EntityId::Task(id) => graph.add_task(lookup::task(docs, id)?),
@@ -249,7 +246,7 @@ impl<'a> Graph<'a> {
     }
 
     /// One page, newest first.
-    fn page(&mut self, request: GraphRequest) -> (&[Part<'a>], GraphPage) {
+    fn page(&mut self, request: GraphRequest) -> (&[Part<'a>], CursorPage<GraphCursor>) {
         let total = self.nodes + self.edges;
         let parts = &mut self.parts;
         if let Some(cursor) = request.cursor {
@@ -266,7 +263,7 @@ impl<'a> Graph<'a> {
             Some(next) if next.seq == last.seq => GraphCursor::inside(last.seq, last.rank),
             Some(_) | None => GraphCursor::older_than(last.seq),
         });
-        let page = GraphPage {
+        let page = CursorPage {
             cursor: request.cursor,
             next_cursor: next.or(request.cursor).filter(|_| has_more),
             has_more,

@@ -4,15 +4,20 @@
 //! cursor. A page that ends inside an event continues after the rank of the last change shown,
 //! which follows from what the change is about.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::str::FromStr;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 
-use crate::tasks::id::{CardId, StepId};
+use crate::{
+    PageCursor,
+    tasks::id::{CardId, StepId},
+    text::BadForm,
+};
 
 /// Where a page starts: with changes older than a position, or inside that position.
 ///
-/// Written as the position alone, or as `<position>.<rank>`.
+/// Written as the position alone, or as a [`PageCursor`] of position and rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GraphCursor {
     seq: u64,
@@ -43,19 +48,10 @@ impl GraphCursor {
     }
 }
 
-impl std::fmt::Display for GraphCursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.rank {
-            Some(rank) => write!(f, "{}.{rank}", self.seq),
-            None => write!(f, "{}", self.seq),
-        }
-    }
-}
-
 impl Serialize for GraphCursor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.rank {
-            Some(_) => serializer.collect_str(self),
+            Some(rank) => serializer.collect_str(&PageCursor { at: self.seq, of: rank }),
             None => serializer.serialize_u64(self.seq),
         }
     }
@@ -67,26 +63,22 @@ impl<'de> Deserialize<'de> for GraphCursor {
         if let Some(seq) = value.as_u64() {
             return Ok(Self::older_than(seq));
         }
-        let parts = value.as_str().and_then(|text| text.split_once('.'));
-        let inside =
-            parts.and_then(|(seq, rank)| Some(Self::inside(seq.parse().ok()?, rank.parse().ok()?)));
-        inside.ok_or_else(|| D::Error::custom("expected an integer or a next_cursor of this tool"))
+        value.as_str().unwrap_or_default().parse().map_err(D::Error::custom)
     }
 }
 
-impl JsonSchema for GraphCursor {
-    fn inline_schema() -> bool {
-        true
-    }
+impl FromStr for GraphCursor {
+    type Err = BadForm;
 
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "GraphCursor".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]})
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        let inside = text.parse().map(|PageCursor { at, of }| Self::inside(at, of));
+        inside.map_err(|()| BadForm { expected: "an integer or a next_cursor of this tool" })
     }
 }
+
+crate::inline_schema!(GraphCursor, {
+    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "x-form": "GraphCursor"}]
+});
 
 /// Which page to show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,21 +87,6 @@ pub struct GraphRequest {
     pub cursor: Option<GraphCursor>,
     /// Changes at most.
     pub limit: u32,
-}
-
-/// A page of changes.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct GraphPage {
-    /// Cursor this page was asked with.
-    pub cursor: Option<GraphCursor>,
-    /// Cursor of the next page.
-    pub next_cursor: Option<GraphCursor>,
-    /// Whether there is one.
-    pub has_more: bool,
-    /// Changes it could hold.
-    pub limit: u32,
-    /// Changes on this page.
-    pub count: usize,
 }
 
 /// Rank of a step's node: steps of one event by their ids, each before its edge.

@@ -5,19 +5,13 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, ViewLine,
-    brief::TaskBrief,
-    gather, lines,
-    radar::{Radar, RadarView},
-    rollup::next_task,
-};
+use super::{StepsSummary, ViewLine, brief::TaskBrief, lines, rollup::next_task};
 use crate::{
-    Documents, ListQuery, Unloaded, WorkRefusal,
+    ListQuery,
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskLookup, TaskResult,
         entity::{Plan, Task, TaskStatus},
-        id::{EntityId, WorkspaceId},
+        id::EntityId,
         lookup,
         step::Step,
     },
@@ -31,26 +25,6 @@ const TASKS_PER_PAGE: u32 = 20;
 /// Statuses of tasks that are not done.
 const OPEN: [TaskStatus; 2] = [TaskStatus::Todo, TaskStatus::Active];
 
-/// The handoff view.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct HandoffView {
-    /// The workspace.
-    pub workspace: String,
-    /// The plan or task.
-    pub target: TargetView,
-    /// Where its reasoning memory is.
-    pub reasoning_ref: ReasoningRef,
-    /// One screen of state.
-    pub radar: Radar,
-    /// The report.
-    pub handoff: Handoff,
-    /// Its steps in numbers.
-    pub steps: StepsView,
-    /// Of a plan: its tasks in numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rollup: Option<Rollup>,
-}
-
 /// Done, remaining, risks.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Handoff {
@@ -62,36 +36,9 @@ pub struct Handoff {
     pub risks: Vec<ViewLine>,
 }
 
-impl HandoffView {
-    /// The report about a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        id: EntityId,
-        limit: u32,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
-        gather::surroundings(docs, id)?;
-        gather_lists(docs, id, limit as usize)?;
-        let radar = RadarView::of(docs, workspace, id, Requested::default())?;
-        Ok(Self {
-            workspace: radar.workspace,
-            target: radar.target,
-            reasoning_ref: radar.reasoning_ref,
-            radar: radar.radar,
-            handoff: Handoff::of(docs, id, limit as usize)?,
-            steps: radar.steps,
-            rollup: radar.rollup,
-        })
-    }
-}
-
 impl Handoff {
     /// The lists, each at most `limit` lines.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        id: EntityId,
-        limit: usize,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, id: EntityId, limit: usize) -> TaskResult<Self> {
         match id {
             EntityId::Task(id) => Ok(of_task(docs, lookup::task(docs, id)?, limit)?),
             EntityId::Plan(id) => Ok(of_plan(docs, lookup::plan(docs, id)?, limit)?),
@@ -135,11 +82,7 @@ impl Capped {
     }
 }
 
-fn of_task(
-    docs: &Documents<TaskAggregate>,
-    task: &Task,
-    limit: usize,
-) -> Result<Handoff, Unloaded<TaskAggregate>> {
+fn of_task(docs: &TaskDocs, task: &Task, limit: usize) -> TaskLookup<Handoff> {
     let (closed, total) = task.closed_of_total();
     let mut done = Capped::new(limit);
     done.push(|| format!("Steps closed: {closed}/{total}"));
@@ -183,11 +126,7 @@ fn latest_closed(task: &Task, limit: usize) -> Vec<&Step> {
 }
 
 /// Passes on the risks of a task of a plan, line by line.
-fn each_risk(
-    docs: &Documents<TaskAggregate>,
-    task: &TaskBrief,
-    act: &mut dyn FnMut(&str),
-) -> Result<(), Unloaded<TaskAggregate>> {
+fn each_risk(docs: &TaskDocs, task: &TaskBrief, act: &mut dyn FnMut(&str)) -> TaskLookup<()> {
     let blockers = task.blockers(docs)?;
     task.verify.iter().for_each(|line| act(line));
     blockers.iter().for_each(|line| act(line));
@@ -195,11 +134,7 @@ fn each_risk(
     Ok(())
 }
 
-fn of_plan(
-    docs: &Documents<TaskAggregate>,
-    plan: &Plan,
-    limit: usize,
-) -> Result<Handoff, Unloaded<TaskAggregate>> {
+fn of_plan(docs: &TaskDocs, plan: &Plan, limit: usize) -> TaskLookup<Handoff> {
     let tasks = &plan.sums.tasks;
     let total = tasks.total() as usize;
     let finished = tasks.done as usize;
@@ -238,11 +173,7 @@ fn of_plan(
 }
 
 /// Makes sure that the lists of a plan's report are loaded.
-pub(super) fn gather_lists(
-    docs: &Documents<TaskAggregate>,
-    id: EntityId,
-    limit: usize,
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+pub(super) fn gather_lists(docs: &TaskDocs, id: EntityId, limit: usize) -> TaskResult<()> {
     let EntityId::Plan(id) = id else { return Ok(()) };
     let plan = lookup::plan(docs, id)?;
     let mut lists = tasks_of(plan, limit).to_vec();
@@ -265,11 +196,7 @@ fn tasks_of(plan: &Plan, limit: usize) -> [ListQuery; 2] {
 }
 
 /// Risk lines of tasks by id until there are enough, then the plan's own waits.
-fn plan_risks(
-    docs: &Documents<TaskAggregate>,
-    plan: &Plan,
-    limit: usize,
-) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
+fn plan_risks(docs: &TaskDocs, plan: &Plan, limit: usize) -> TaskLookup<Vec<ViewLine>> {
     let own = lines::waits(docs, &plan.meta.waits())?;
     let of_tasks = (plan.sums.risk_lines + plan.sums.done_forced) as usize;
     let mut risks = Capped::new(limit);

@@ -2,9 +2,8 @@
 
 use super::steps::StepsSummary;
 use crate::{
-    Documents, Unloaded,
     tasks::{
-        TaskAggregate, TaskDocument, TaskKey,
+        TaskDocs, TaskDocument, TaskKey, TaskLookup,
         entity::{Task, TaskStatus},
         id::EntityId,
         step::{Checkpoint, Step, Waiver},
@@ -100,13 +99,8 @@ fn next_of_closed_steps(task: &Task) -> Vec<ViewLine> {
 }
 
 fn gate_lines(step: &Step, suffix: &str) -> Vec<ViewLine> {
-    let names = |test: &dyn Fn(Checkpoint) -> bool| {
-        let names: Vec<&str> =
-            Checkpoint::ALL.into_iter().filter(|cp| test(*cp)).map(Checkpoint::name).collect();
-        names.join(", ")
-    };
-    let missing = names(&|checkpoint| step.misses(checkpoint));
-    let unproven = names(&|checkpoint| step.misses_proof(checkpoint));
+    let missing = Checkpoint::names(&step.unconfirmed());
+    let unproven = Checkpoint::names(&step.unproven());
     let mut lines = Vec::new();
     if !missing.is_empty() {
         lines.push(format!("Confirm {missing} for {}{suffix}", step.path));
@@ -146,10 +140,7 @@ pub(super) fn blocker_cards(task: &Task) -> impl Iterator<Item = ViewLine> {
 }
 
 /// Blockers of a task (TASKS-VIEW-6), complete.
-pub(super) fn blockers(
-    docs: &Documents<TaskAggregate>,
-    task: &Task,
-) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
+pub(super) fn blockers(docs: &TaskDocs, task: &Task) -> TaskLookup<Vec<ViewLine>> {
     let mut lines = blockers_inside(task);
     lines.extend(waits(docs, &task.meta.waits())?);
     lines.extend(blocker_cards(task));
@@ -180,10 +171,7 @@ pub(super) fn risks(task: &Task) -> Vec<ViewLine> {
 }
 
 /// One line per open dependency.
-pub(super) fn waits(
-    docs: &Documents<TaskAggregate>,
-    waits: &[EntityId],
-) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
+pub(super) fn waits(docs: &TaskDocs, waits: &[EntityId]) -> TaskLookup<Vec<ViewLine>> {
     let mut lines = Vec::new();
     docs.have_all(waits.iter().map(|id| TaskKey::from(*id)))?;
     for id in waits {

@@ -18,12 +18,13 @@ use serde_json::{Map, Value};
 pub use health::{ContextHealth, HealthCode, HealthIssue, HealthStats};
 
 use crate::{
-    Documents, WorkRefusal, field,
+    field,
     tasks::{
-        TaskAggregate,
-        id::{EntityId, EntityKind, WorkspaceId},
+        TaskDocs, TaskResult,
+        id::{EntityId, WorkspaceId},
         lookup,
         step::{Checkpoint, Step},
+        view::EntityName,
     },
 };
 
@@ -33,7 +34,7 @@ pub struct LintView {
     /// The workspace.
     pub workspace: String,
     /// The plan or task.
-    pub target: LintTarget,
+    pub target: EntityName,
     /// How many issues there are.
     pub summary: LintSummary,
     /// What was found, errors first.
@@ -42,21 +43,12 @@ pub struct LintView {
     pub context_health: ContextHealth,
 }
 
-/// A plan or task by name.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct LintTarget {
-    /// Its id.
-    pub id: String,
-    /// Plan or task.
-    pub kind: EntityKind,
-}
-
 /// Issues by severity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub struct LintSummary {
     /// States that must not be.
     pub errors: usize,
-    /// States that somebody should look at.
+    /// States that need attention.
     pub warnings: usize,
     /// Both.
     pub total: usize,
@@ -84,7 +76,7 @@ pub struct Issue {
     pub message: String,
     /// What to do about it, in words.
     pub recovery: &'static str,
-    /// A call that mends it, or the first of several, when called verbatim.
+    /// A call that fixes it, or the first of several, to be called verbatim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
@@ -147,7 +139,7 @@ impl Code {
     pub fn recovery(self) -> &'static str {
         match self {
             Self::OrphanTask => {
-                "Create the work anew under a plan that exists, then delete this task."
+                "Create the work again under an existing plan, then delete this task."
             }
             Self::ClosedWithOpenChildren => {
                 "Reopen the step, close what is inside it, then close it again."
@@ -157,28 +149,28 @@ impl Code {
             }
             Self::ClosedUnconfirmed => "Check the step and confirm what is missing, or reopen it.",
             Self::ChecklistIndexOutOfRange => "Set current to a position inside the checklist.",
-            Self::DependencyCycle => "Remove the dependency that leads back.",
-            Self::DanglingFocus => "Clear the focus, or set it to something that exists.",
+            Self::DependencyCycle => "Remove the dependency that closes the cycle.",
+            Self::DanglingFocus => "Clear the focus, or set it to an existing plan or task.",
             Self::DanglingDependency => "Set depends_on to what still exists.",
             Self::ForcedSteps => "Confirm the checkpoints and attach the proofs that were skipped.",
             Self::NoSteps => "Add steps with tasks_decompose.",
             Self::NoChecklist => "Write the points of the plan with tasks_plan.",
             Self::NoTasks => "Add a task with tasks_create.",
-            Self::EmptyCriteria => "Say with tasks_define when the step counts as done.",
-            Self::EmptyTests => "Say with tasks_define how the step is checked.",
+            Self::EmptyCriteria => "Define with tasks_define when the step counts as done.",
+            Self::EmptyTests => "Define with tasks_define how the step is checked.",
             Self::MissingCriteria => {
                 "Check the success criteria, then confirm them with tasks_verify."
             }
             Self::MissingTests => "Run the tests, then confirm them with tasks_verify.",
-            Self::MissingSecurity => "Look at security, then confirm it with tasks_verify.",
-            Self::MissingPerf => "Look at speed, then confirm it with tasks_verify.",
-            Self::MissingDocs => "Look at the documentation, then confirm it with tasks_verify.",
+            Self::MissingSecurity => "Check security, then confirm it with tasks_verify.",
+            Self::MissingPerf => "Check performance, then confirm it with tasks_verify.",
+            Self::MissingDocs => "Check the documentation, then confirm it with tasks_verify.",
             Self::MissingProof => "Attach CMD: and LINK: receipts with tasks_evidence_capture.",
             Self::BlockedSteps => "Resolve the reason, then unblock with tasks_block.",
-            Self::BlockerTexts => "Resolve the blockers, then take them off the list.",
+            Self::BlockerTexts => "Resolve the blockers, then remove them from the list.",
             Self::Waiting => "Finish the dependencies, or remove them with tasks_edit.",
             Self::ChecklistIncomplete => {
-                "Go through the points that are left, or advance the checklist."
+                "Work through the remaining points, or advance the checklist."
             }
         }
     }
@@ -199,11 +191,7 @@ impl Issue {
 
 impl LintView {
     /// Checks a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        id: EntityId,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, id: EntityId) -> TaskResult<Self> {
         let subject = Subject { workspace, id };
         let mut issues = match id {
             EntityId::Task(id) => task::check(docs, subject, lookup::task(docs, id)?)?,
@@ -214,7 +202,7 @@ impl LintView {
         let errors = issues.iter().filter(|issue| issue.severity == Severity::Error).count();
         Ok(Self {
             workspace: workspace.to_string(),
-            target: LintTarget { id: id.to_string(), kind: id.kind() },
+            target: EntityName::of(id),
             summary: LintSummary { errors, warnings: issues.len() - errors, total: issues.len() },
             issues,
             context_health: ContextHealth::of(docs, id)?,

@@ -6,11 +6,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::signals::{self, CardView, newest};
+use super::{
+    page::CursorPage,
+    signals::{self, CardView, newest},
+};
 use crate::{
-    Documents, EventOrder, EventQuery, ListQuery, Recorded, Slice, Unloaded,
+    EventOrder, EventQuery, ListQuery, Recorded, Slice,
     tasks::{
-        TaskAggregate, TaskDocument, TaskEvent,
+        TaskDocs, TaskDocument, TaskEvent, TaskLookup,
         id::{CardId, EntityId},
         memory::{CardType, NoteEntry, TraceEntry},
         wire,
@@ -27,7 +30,7 @@ pub struct MemoryView {
     /// Cards, newest first.
     pub cards: Vec<CardView>,
     /// Where the page of cards is.
-    pub cards_pagination: SeqPage,
+    pub cards_pagination: CursorPage<u64>,
     /// Counts of all cards.
     pub stats: CardStats,
 }
@@ -38,7 +41,7 @@ pub struct EntryPage {
     /// The newest ones, oldest first.
     pub entries: Vec<MemoryEntry>,
     /// Where the page is.
-    pub pagination: SeqPage,
+    pub pagination: CursorPage<u64>,
 }
 
 /// An entry of the notes or the trace.
@@ -68,7 +71,7 @@ pub struct NoteView {
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum EntryMeta {
-    /// Of a note: what its writer gave, its source among them.
+    /// Of a note: the facts that its writer attached, including the source.
     Free(Map<String, Value>),
     /// Of a card.
     Card(CardMeta),
@@ -96,21 +99,6 @@ pub struct EventEntry {
     pub event_type: &'static str,
     pub task_id: EntityId,
     pub path: Option<String>,
-}
-
-/// A page by position: cursors mean "older than this".
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub struct SeqPage {
-    /// Cursor this page was asked with.
-    pub cursor: Option<u64>,
-    /// Cursor of the next page.
-    pub next_cursor: Option<u64>,
-    /// Whether there is one.
-    pub has_more: bool,
-    /// Entries it could hold.
-    pub limit: u32,
-    /// Entries on this page.
-    pub count: usize,
 }
 
 /// Counts of cards.
@@ -145,10 +133,10 @@ pub struct SeqRequest {
 impl SeqRequest {
     /// The page that shows these positions, newest first, of which one more than fits was
     /// requested.
-    fn page(self, positions: &[u64]) -> SeqPage {
+    fn page(self, positions: &[u64]) -> CursorPage<u64> {
         let shown = &positions[..positions.len().min(self.limit as usize)];
         let has_more = positions.len() > shown.len();
-        SeqPage {
+        CursorPage {
             cursor: self.cursor,
             next_cursor: shown.last().copied().or(self.cursor).filter(|_| has_more),
             has_more,
@@ -160,11 +148,7 @@ impl SeqRequest {
 
 impl MemoryView {
     /// The memory of a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        id: EntityId,
-        query: &MemoryQuery,
-    ) -> Result<Self, Unloaded<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, id: EntityId, query: &MemoryQuery) -> TaskLookup<Self> {
         let counts = signals::counts(docs, id)?;
         let [_, cards, _] = lists(id, query);
         let cards: Vec<_> =
@@ -187,11 +171,7 @@ pub(super) fn lists(id: EntityId, query: &MemoryQuery) -> [ListQuery; 3] {
     [page("note", query.notes), page("card", query.cards), page("trace", query.trace)]
 }
 
-fn notes(
-    docs: &Documents<TaskAggregate>,
-    id: EntityId,
-    request: SeqRequest,
-) -> Result<EntryPage, Unloaded<TaskAggregate>> {
+fn notes(docs: &TaskDocs, id: EntityId, request: SeqRequest) -> TaskLookup<EntryPage> {
     let list = newest("note", id, request.cursor, request.limit + 1);
     let mut entries = Vec::new();
     for document in docs.list(&list)? {
@@ -203,11 +183,7 @@ fn notes(
 }
 
 /// Events of the entity and commits of its cards, merged by position.
-fn trace(
-    docs: &Documents<TaskAggregate>,
-    id: EntityId,
-    request: SeqRequest,
-) -> Result<EntryPage, Unloaded<TaskAggregate>> {
+fn trace(docs: &TaskDocs, id: EntityId, request: SeqRequest) -> TaskLookup<EntryPage> {
     let slice = trace_events(docs, id, request)?;
     let mut entries: Vec<MemoryEntry> =
         slice.iter().map(|recorded| MemoryEntry::event(id, recorded)).collect();
@@ -223,10 +199,10 @@ fn trace(
 
 /// The events that can be on a page of the trace.
 pub(super) fn trace_events(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     id: EntityId,
     request: SeqRequest,
-) -> Result<Slice<TaskEvent>, Unloaded<TaskAggregate>> {
+) -> TaskLookup<Slice<TaskEvent>> {
     docs.events(&EventQuery {
         entity: Some(id.to_string()),
         scope: None,

@@ -7,19 +7,20 @@ use super::{
     ViewLine,
     brief::TaskBrief,
     context::Pagination,
+    gate::Confirmed,
     page::{self, PageQuery},
     percent,
 };
 use crate::{
-    Documents, WholeText, WorkRefusal,
+    WholeText, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskKey,
+        TaskDocs, TaskKey, TaskResult,
         command::StepSelector,
         entity::{Checklist, Plan, Task, TaskStatus},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
         path::StepPath,
-        step::{Checkpoint, Step, StepNode},
+        step::{Step, StepNode},
     },
 };
 
@@ -120,11 +121,8 @@ pub struct MirrorStep {
     pub title: String,
     pub completed: bool,
     pub forced: bool,
-    pub criteria_confirmed: bool,
-    pub tests_confirmed: bool,
-    pub security_confirmed: bool,
-    pub perf_confirmed: bool,
-    pub docs_confirmed: bool,
+    #[serde(flatten)]
+    pub confirmed: Confirmed,
     pub blocked: bool,
     pub block_reason: Option<String>,
     pub nodes: Vec<MirrorNode>,
@@ -157,11 +155,7 @@ pub struct MirrorRow {
 
 impl MirrorView {
     /// The slice of a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        query: &MirrorQuery,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, query: &MirrorQuery) -> TaskResult<Self> {
         match query.id {
             EntityId::Task(id) => TaskMirror::of(docs, workspace, id, query).map(Self::Task),
             EntityId::Plan(id) => PlanMirror::of(docs, workspace, id, query).map(Self::Plan),
@@ -171,11 +165,11 @@ impl MirrorView {
 
 impl TaskMirror {
     fn of(
-        docs: &Documents<TaskAggregate>,
+        docs: &TaskDocs,
         workspace: &WorkspaceId,
         id: TaskId,
         query: &MirrorQuery,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<Self> {
         let task = lookup::task(docs, id)?;
         let (steps, pagination) = match &query.path {
             Some(path) => {
@@ -201,11 +195,11 @@ impl TaskMirror {
 
 impl PlanMirror {
     fn of(
-        docs: &Documents<TaskAggregate>,
+        docs: &TaskDocs,
         workspace: &WorkspaceId,
         id: PlanId,
         query: &MirrorQuery,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    ) -> TaskResult<Self> {
         let plan = lookup::plan(docs, id)?;
         let (tasks, pagination) = page::tasks(docs, plan, &query.page)?;
         docs.have_all(tasks.iter().flat_map(|task| &task.waits).map(|id| TaskKey::from(*id)))?;
@@ -255,18 +249,13 @@ impl MirrorPlan {
 
 impl MirrorStep {
     fn of(step: &Step) -> Self {
-        let confirmed = |checkpoint| step.confirmed.contains(&checkpoint);
         Self {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
             completed: step.is_closed(),
             forced: step.waiver.is_some(),
-            criteria_confirmed: confirmed(Checkpoint::Criteria),
-            tests_confirmed: confirmed(Checkpoint::Tests),
-            security_confirmed: confirmed(Checkpoint::Security),
-            perf_confirmed: confirmed(Checkpoint::Perf),
-            docs_confirmed: confirmed(Checkpoint::Docs),
+            confirmed: Confirmed::of(step),
             blocked: step.block.is_some(),
             block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
             nodes: step.nodes.iter().map(|node| MirrorNode::of(step, node)).collect(),

@@ -1,15 +1,15 @@
 //! Pages of the steps of a task and of the tasks of a plan.
-//!
-//! A cursor names the list it belongs to and the last element shown, so that additions and
-//! deletions between two pages never skip or repeat another element.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{str::FromStr, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{brief::TaskBrief, context::Pagination};
 use crate::{
-    Documents, ListQuery, WorkRefusal,
+    ListQuery, PageCursor, WorkRefusal,
     tasks::{
-        TaskAggregate, TaskRejection,
+        TaskDocs, TaskRejection, TaskResult,
         entity::{Plan, TaskStatus},
         path::StepPath,
         rejection::FieldFault,
@@ -17,52 +17,41 @@ use crate::{
     },
 };
 
-type Paged<T> = Result<(Vec<T>, Pagination), WorkRefusal<TaskAggregate>>;
+type Paged<T> = TaskResult<(Vec<T>, Pagination)>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageQuery {
     /// Name of the argument that holds the cursor.
     pub argument: &'static str,
-    /// Where it starts; `None` is the beginning.
-    pub cursor: Option<Cursor>,
+    /// The last element shown, and its list; `None` is the beginning.
+    pub cursor: Option<PageCursor<String, String>>,
     pub limit: u32,
 }
 
-/// A position in a list; opaque to callers.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cursor {
-    list: String,
-    after: String,
-}
-
-/// Text that is not a cursor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BadCursor;
-
-impl fmt::Display for Cursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.list, self.after)
-    }
-}
-
-impl FromStr for Cursor {
-    type Err = BadCursor;
-
-    fn from_str(text: &str) -> Result<Self, BadCursor> {
-        let (list, after) = text.split_once('@').ok_or(BadCursor)?;
-        Ok(Self { list: list.to_owned(), after: after.to_owned() })
-    }
+/// Where a page is and whether another follows.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CursorPage<C> {
+    /// Cursor this page was asked with.
+    pub cursor: Option<C>,
+    /// Cursor of the next page.
+    pub next_cursor: Option<C>,
+    /// Whether there is one.
+    pub has_more: bool,
+    /// Entries it could hold.
+    pub limit: u32,
+    /// Entries on this page.
+    pub count: usize,
 }
 
 impl PageQuery {
     /// The element after which the page of this list starts.
-    fn after<T: FromStr>(&self, list: &str) -> Result<Option<T>, WorkRefusal<TaskAggregate>> {
+    pub(super) fn after<T: FromStr>(&self, list: &str) -> TaskResult<Option<T>> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
         // A page that could hold nothing continues where it began: at no element.
-        if cursor.list == list && cursor.after.is_empty() {
+        if cursor.of == list && cursor.at.is_empty() {
             return Ok(None);
         }
-        let after = (cursor.list == list).then(|| cursor.after.parse().ok()).flatten();
+        let after = (cursor.of == list).then(|| cursor.at.parse().ok()).flatten();
         after.map(Some).ok_or_else(|| {
             WorkRefusal::rejected(TaskRejection::BadField {
                 field: self.argument.to_owned(),
@@ -73,7 +62,7 @@ impl PageQuery {
     }
 
     fn pagination(&self, list: &str, page: &Page) -> Pagination {
-        let next = || Cursor { list: list.to_owned(), after: page.last.clone() }.to_string();
+        let next = || PageCursor { at: &page.last, of: list }.to_string();
         Pagination {
             cursor: self.cursor.as_ref().map(ToString::to_string),
             next_cursor: page.has_more.then(next),
@@ -125,11 +114,7 @@ pub(super) fn steps<'a>(
 }
 
 /// A page of the tasks of a plan, by id number.
-pub(super) fn tasks(
-    docs: &Documents<TaskAggregate>,
-    plan: &Plan,
-    query: &PageQuery,
-) -> Paged<Arc<TaskBrief>> {
+pub(super) fn tasks(docs: &TaskDocs, plan: &Plan, query: &PageQuery) -> Paged<Arc<TaskBrief>> {
     let list = plan.id.to_string();
     let after: Option<u64> = query.after(&list)?;
     let mut shown = docs.briefs(&ListQuery {

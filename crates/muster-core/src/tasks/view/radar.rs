@@ -4,16 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    PlanSteps, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, ViewLine,
-    lines,
+    StepsSummary, ViewLine, lines,
     rollup::{self, next_task},
 };
 use crate::{
-    Documents, ListQuery, Mark, Unloaded, WorkRefusal,
+    ListQuery, Mark,
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskLookup, TaskResult,
         entity::{Plan, Task, TaskStatus},
-        id::{EntityId, WorkspaceId},
+        id::EntityId,
         lookup,
     },
     text,
@@ -25,28 +24,6 @@ const WHY_CHARS_MAX: usize = 1_000;
 const BLOCKER_LINES_MAX: usize = 10;
 /// Lines in `next`.
 const NEXT_LINES_MAX: usize = 3;
-
-/// The radar view.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct RadarView {
-    /// The workspace.
-    pub workspace: String,
-    /// Which target the caller named.
-    pub requested: Requested,
-    /// The workspace's focus.
-    pub focus: Option<EntityId>,
-    /// The plan or task.
-    pub target: TargetView,
-    /// Where its reasoning memory is.
-    pub reasoning_ref: ReasoningRef,
-    /// The screen itself.
-    pub radar: Radar,
-    /// Its steps in numbers.
-    pub steps: StepsView,
-    /// Of a plan: its tasks in numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rollup: Option<Rollup>,
-}
 
 /// Now, why, verify, next, blockers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -63,80 +40,40 @@ pub struct Radar {
     pub blockers: Vec<ViewLine>,
 }
 
-impl RadarView {
-    /// The radar of a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        id: EntityId,
-        requested: Requested,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
-        let focus = lookup::workspace(docs)?.focus;
-        let (target, radar, steps, rollup) = match id {
-            EntityId::Task(id) => {
-                let task = lookup::task(docs, id)?;
-                let steps = StepsSummary::of(task);
-                let radar = of_task(docs, task, &steps)?;
-                let steps = StepsView::Task(Box::new(steps));
-                (TargetView::task(workspace, task), radar, steps, None)
-            }
-            EntityId::Plan(id) => {
-                let plan = lookup::plan(docs, id)?;
-                let radar = of_plan(docs, plan)?;
-                let rollup = Rollup::of(docs, plan)?;
-                let steps = StepsView::Plan(Box::new(PlanSteps::of(docs, plan)?));
-                (TargetView::plan(workspace, plan), radar, steps, Some(rollup))
-            }
-        };
+impl Radar {
+    pub(super) fn of_task(docs: &TaskDocs, task: &Task, steps: &StepsSummary) -> TaskLookup<Self> {
+        let meta = &task.meta;
+        let plan = lookup::find_plan(docs, task.parent)?;
+        let why = meta.description.as_deref().or(meta.context.as_deref());
+        let why = why.or_else(|| plan.and_then(|plan| plan.contract.as_deref()));
+        let blockers = lines::blockers(docs, task)?;
+        let count = blockers.len() as u64;
         Ok(Self {
-            workspace: workspace.to_string(),
-            requested,
-            focus,
-            target,
-            reasoning_ref: ReasoningRef::of(id),
-            radar,
-            steps,
-            rollup,
+            now: format!("Task {} ({}): {}", task.id, meta.status.name(), meta.title),
+            why: text::cut(why.unwrap_or_default(), WHY_CHARS_MAX),
+            verify: lines::verify(task, steps),
+            next: lines::next(task),
+            blockers: capped(blockers, count),
         })
     }
-}
 
-fn of_task(
-    docs: &Documents<TaskAggregate>,
-    task: &Task,
-    steps: &StepsSummary,
-) -> Result<Radar, Unloaded<TaskAggregate>> {
-    let meta = &task.meta;
-    let plan = lookup::find_plan(docs, task.parent)?;
-    let why = meta.description.as_deref().or(meta.context.as_deref());
-    let why = why.or_else(|| plan.and_then(|plan| plan.contract.as_deref()));
-    let blockers = lines::blockers(docs, task)?;
-    let count = blockers.len() as u64;
-    Ok(Radar {
-        now: format!("Task {} ({}): {}", task.id, meta.status.name(), meta.title),
-        why: text::cut(why.unwrap_or_default(), WHY_CHARS_MAX),
-        verify: lines::verify(task, steps),
-        next: lines::next(task),
-        blockers: capped(blockers, count),
-    })
-}
-
-fn of_plan(docs: &Documents<TaskAggregate>, plan: &Plan) -> Result<Radar, Unloaded<TaskAggregate>> {
-    let meta = &plan.meta;
-    let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
-    let [open, next] = rollup::lists(plan);
-    let blocked = marked(plan, Mark::Blocked, BLOCKER_LINES_MAX as u32);
-    docs.have_briefs(&[open, next, blocked, marked(plan, Mark::Unconfirmed, 1)])?;
-    let verify = plan_verify(docs, plan)?;
-    let next = plan_next(docs, plan)?;
-    let (blockers, count) = plan_blockers(docs, plan, BLOCKER_LINES_MAX)?;
-    Ok(Radar {
-        now: format!("Plan {} ({}): {}", plan.id, meta.status.name(), meta.title),
-        why: text::cut(why, WHY_CHARS_MAX),
-        verify,
-        next,
-        blockers: capped(blockers, count),
-    })
+    pub(super) fn of_plan(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Self> {
+        let meta = &plan.meta;
+        let why = plan.contract.as_deref().or(meta.description.as_deref()).unwrap_or_default();
+        let [open, next] = rollup::lists(plan);
+        let blocked = marked(plan, Mark::Blocked, BLOCKER_LINES_MAX as u32);
+        docs.have_briefs(&[open, next, blocked, marked(plan, Mark::Unconfirmed, 1)])?;
+        let verify = plan_verify(docs, plan)?;
+        let next = plan_next(docs, plan)?;
+        let (blockers, count) = plan_blockers(docs, plan, BLOCKER_LINES_MAX)?;
+        Ok(Self {
+            now: format!("Plan {} ({}): {}", plan.id, meta.status.name(), meta.title),
+            why: text::cut(why, WHY_CHARS_MAX),
+            verify,
+            next,
+            blockers: capped(blockers, count),
+        })
+    }
 }
 
 /// The first lines and, when there are more, how many.
@@ -158,10 +95,7 @@ fn marked(plan: &Plan, mark: Mark, limit: u32) -> ListQuery {
     }
 }
 
-fn plan_verify(
-    docs: &Documents<TaskAggregate>,
-    plan: &Plan,
-) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
+fn plan_verify(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Vec<ViewLine>> {
     let first = docs.briefs(&marked(plan, Mark::Unconfirmed, 1))?;
     let line = first.first().map(|task| {
         let count = plan.sums.tasks_unconfirmed;
@@ -171,10 +105,7 @@ fn plan_verify(
 }
 
 /// TASKS-VIEW-8.
-fn plan_next(
-    docs: &Documents<TaskAggregate>,
-    plan: &Plan,
-) -> Result<Vec<ViewLine>, Unloaded<TaskAggregate>> {
+fn plan_next(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Vec<ViewLine>> {
     if plan.meta.status == TaskStatus::Done {
         return Ok(Vec::new());
     }
@@ -201,10 +132,10 @@ fn plan_next(
 
 /// The first blocker lines of a plan or task and how many there are in all.
 pub(super) fn all_blockers(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     id: EntityId,
     limit: usize,
-) -> Result<(Vec<ViewLine>, u64), WorkRefusal<TaskAggregate>> {
+) -> TaskResult<(Vec<ViewLine>, u64)> {
     match id {
         EntityId::Task(id) => {
             let lines = lines::blockers(docs, lookup::task(docs, id)?)?;
@@ -216,11 +147,7 @@ pub(super) fn all_blockers(
 }
 
 /// Blocker lines of tasks not done by id, then the plan's own waits; and how many there are in all.
-fn plan_blockers(
-    docs: &Documents<TaskAggregate>,
-    plan: &Plan,
-    limit: usize,
-) -> Result<(Vec<ViewLine>, u64), Unloaded<TaskAggregate>> {
+fn plan_blockers(docs: &TaskDocs, plan: &Plan, limit: usize) -> TaskLookup<(Vec<ViewLine>, u64)> {
     let mut blockers = Vec::new();
     let limit = u32::try_from(limit).unwrap_or(u32::MAX);
     for task in docs.briefs(&marked(plan, Mark::Blocked, limit))? {

@@ -4,21 +4,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ReasoningRef, Requested, Rollup, StepsSummary, TargetView,
+    Requested, Rollup, StepsSummary, TargetView,
     context::{Pagination, TaskRow},
     focus::FocusRestored,
+    overview::{TargetStanding, ViewPlace, overview},
     page::{self, PageQuery},
-    radar::{Radar, RadarView},
     step_object::StepObject,
     timeline::Timeline,
 };
-use crate::{
-    Documents, WorkRefusal,
-    tasks::{
-        TaskAggregate,
-        id::{EntityId, PlanId, TaskId, WorkspaceId},
-        lookup,
-    },
+use crate::tasks::{
+    TaskDocs, TaskResult,
+    entity::Task,
+    id::{EntityId, WorkspaceId},
+    lookup,
 };
 
 /// What to show.
@@ -39,21 +37,14 @@ pub struct ResumeQuery {
 /// The view.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ResumeView {
-    /// The workspace.
-    pub workspace: String,
-    /// Which target the caller named.
-    pub requested: Requested,
-    /// The workspace's focus after the call.
-    pub focus: Option<EntityId>,
+    #[serde(flatten)]
+    pub place: ViewPlace,
     /// Present when the call moved the focus.
     #[serde(flatten)]
     pub restored: Option<FocusRestored>,
-    /// The plan or task, texts complete.
-    pub target: TargetView,
-    /// Where its reasoning memory is.
-    pub reasoning_ref: ReasoningRef,
-    /// One screen of state.
-    pub radar: Radar,
+    /// The texts of the target are complete.
+    #[serde(flatten)]
+    pub standing: TargetStanding,
     /// Its newest events.
     pub timeline: Timeline,
     /// What only a task has.
@@ -88,69 +79,39 @@ pub struct PlanWhole {
 
 impl ResumeView {
     /// The view of a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        workspace: &WorkspaceId,
-        query: &ResumeQuery,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
-        let radar = RadarView::of(docs, workspace, query.id, query.requested)?;
-        let (target, of_task, of_plan) = match query.id {
+    pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, query: &ResumeQuery) -> TaskResult<Self> {
+        let place = ViewPlace::of(docs, workspace, query.requested)?;
+        let (mut standing, progress) = overview(docs, workspace, query.id)?;
+        let mut of_task = None;
+        let mut of_plan = None;
+        match query.id {
             EntityId::Task(id) => {
-                let target = TargetView::whole_task(workspace, lookup::task(docs, id)?);
-                (target, Some(TaskWhole::of(docs, id, query)?), None)
+                let task = lookup::task(docs, id)?;
+                standing.target = TargetView::whole_task(workspace, task);
+                of_task = Some(TaskWhole::of(task, query)?);
             }
             EntityId::Plan(id) => {
-                let target = TargetView::whole_plan(workspace, lookup::plan(docs, id)?);
-                let whole = PlanWhole::of(docs, (workspace, id), query, radar.rollup)?;
-                (target, None, Some(whole))
+                let plan = lookup::plan(docs, id)?;
+                standing.target = TargetView::whole_plan(workspace, plan);
+                let (tasks, tasks_pagination) = page::tasks(docs, plan, &query.page)?;
+                let tasks = tasks.iter().map(|task| TaskRow::of(workspace, task)).collect();
+                let whole = |rollup| PlanWhole { rollup, tasks, tasks_pagination };
+                of_plan = progress.rollup.map(whole);
             }
-        };
-        Ok(Self {
-            workspace: radar.workspace,
-            requested: radar.requested,
-            focus: radar.focus,
-            restored: query.restored,
-            target,
-            reasoning_ref: radar.reasoning_ref,
-            radar: radar.radar,
-            timeline: Timeline::of(docs, query.id, query.events_limit)?,
-            of_task,
-            of_plan,
-        })
+        }
+        let timeline = Timeline::of(docs, query.id, query.events_limit)?;
+        Ok(Self { place, restored: query.restored, standing, timeline, of_task, of_plan })
     }
 }
 
 impl TaskWhole {
-    fn of(
-        docs: &Documents<TaskAggregate>,
-        id: TaskId,
-        query: &ResumeQuery,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
-        let task = lookup::task(docs, id)?;
-        let (steps, steps_pagination) =
-            page::steps(task.steps.iter(), &id.to_string(), &query.page)?;
+    fn of(task: &Task, query: &ResumeQuery) -> TaskResult<Self> {
+        let list = task.id.to_string();
+        let (steps, steps_pagination) = page::steps(task.steps.iter(), &list, &query.page)?;
         Ok(Self {
             steps: steps.into_iter().map(StepObject::of).collect(),
             steps_summary: StepsSummary::of(task),
             steps_pagination,
         })
-    }
-}
-
-impl PlanWhole {
-    fn of(
-        docs: &Documents<TaskAggregate>,
-        (workspace, id): (&WorkspaceId, PlanId),
-        query: &ResumeQuery,
-        rollup: Option<Rollup>,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
-        let plan = lookup::plan(docs, id)?;
-        let (tasks, tasks_pagination) = page::tasks(docs, plan, &query.page)?;
-        let rollup = match rollup {
-            Some(rollup) => rollup,
-            None => Rollup::of(docs, plan)?,
-        };
-        let tasks = tasks.into_iter().map(|task| TaskRow::of(workspace, &task)).collect();
-        Ok(Self { rollup, tasks, tasks_pagination })
     }
 }

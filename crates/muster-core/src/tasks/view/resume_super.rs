@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    ReasoningRef, Requested, Rollup, StepsView, TargetView,
+    Requested,
     capsule::{self, Capsule, CapsuleContext},
     focus::FocusRestored,
     gather,
@@ -12,48 +12,26 @@ use super::{
     graph_page::GraphRequest,
     handoff,
     memory::{self, MemoryQuery, MemoryView},
-    radar::{Radar, RadarView},
+    overview::{TargetProgress, TargetStanding, ViewPlace, overview},
     signals::{self, SignalLimits, Signals},
     timeline::Timeline,
 };
-use crate::{
-    Documents, Unloaded, WorkRefusal,
-    tasks::{
-        TaskAggregate,
-        id::{EntityId, WorkspaceId},
-    },
+use crate::tasks::{
+    TaskDocs, TaskLookup, TaskResult,
+    id::{EntityId, WorkspaceId},
 };
 
 /// What the resume views start with.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct ResumeHead {
-    pub workspace: String,
-    pub requested: Requested,
-    pub focus: Option<EntityId>,
+    #[serde(flatten)]
+    pub place: ViewPlace,
     #[serde(flatten)]
     pub restored: Option<FocusRestored>,
-    pub target: TargetView,
-    pub reasoning_ref: ReasoningRef,
-    pub radar: Radar,
-    pub steps: StepsView,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rollup: Option<Rollup>,
-}
-
-impl ResumeHead {
-    fn of(radar: RadarView, restored: Option<FocusRestored>) -> Self {
-        Self {
-            workspace: radar.workspace,
-            requested: radar.requested,
-            focus: radar.focus,
-            restored,
-            target: radar.target,
-            reasoning_ref: radar.reasoning_ref,
-            radar: radar.radar,
-            steps: radar.steps,
-            rollup: radar.rollup,
-        }
-    }
+    #[serde(flatten)]
+    pub standing: TargetStanding,
+    #[serde(flatten)]
+    pub progress: TargetProgress,
 }
 
 /// Radar, timeline and signals (view 4.6).
@@ -81,16 +59,14 @@ pub struct SuperResumeQuery<'a> {
 
 impl ResumePack {
     /// The pack of a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        query: &SuperResumeQuery<'_>,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, query: &SuperResumeQuery<'_>) -> TaskResult<Self> {
         gather::surroundings(docs, query.id)?;
         docs.have(&signals::lists(query.id, query.signals))?;
         Timeline::events(docs, query.id, query.events)?;
-        let radar = RadarView::of(docs, query.workspace, query.id, query.requested)?;
+        let place = ViewPlace::of(docs, query.workspace, query.requested)?;
+        let (standing, progress) = overview(docs, query.workspace, query.id)?;
         Ok(Self {
-            head: ResumeHead::of(radar, query.restored),
+            head: ResumeHead { place, restored: query.restored, standing, progress },
             timeline: Timeline::of(docs, query.id, query.events)?,
             signals: Signals::of(docs, query.id, query.signals)?,
             truncated: false,
@@ -140,10 +116,7 @@ pub struct SuperQuery<'a> {
 
 impl ResumeSuper {
     /// The view of a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        query: &SuperQuery<'_>,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, query: &SuperQuery<'_>) -> TaskResult<Self> {
         let id = query.resume.id;
         gather(docs, query)?;
         let pack = ResumePack::of(docs, &query.resume)?;
@@ -155,8 +128,8 @@ impl ResumeSuper {
             &CapsuleContext {
                 workspace: query.resume.workspace,
                 id,
-                focus: pack.head.focus,
-                radar: &pack.head.radar,
+                focus: pack.head.place.focus,
+                radar: &pack.head.standing.radar,
                 timeline: &pack.timeline.events,
                 signals: &pack.signals,
                 memory: &memory,
@@ -183,10 +156,7 @@ impl ResumeSuper {
 }
 
 /// Makes sure that everything the view shows is loaded.
-fn gather(
-    docs: &Documents<TaskAggregate>,
-    query: &SuperQuery<'_>,
-) -> Result<(), WorkRefusal<TaskAggregate>> {
+fn gather(docs: &TaskDocs, query: &SuperQuery<'_>) -> TaskResult<()> {
     let id = query.resume.id;
     gather::surroundings(docs, id)?;
     let mut lists = signals::lists(id, query.resume.signals).to_vec();
@@ -199,10 +169,7 @@ fn gather(
 
 /// TASKS 4.7: nothing but creation, or events without notes and cards. Checks the whole memory, not
 /// the shown pages.
-fn thinness(
-    docs: &Documents<TaskAggregate>,
-    id: EntityId,
-) -> Result<Vec<&'static str>, Unloaded<TaskAggregate>> {
+fn thinness(docs: &TaskDocs, id: EntityId) -> TaskLookup<Vec<&'static str>> {
     let counts = signals::counts(docs, id)?;
     if counts.notes > 0 || !counts.cards.is_empty() {
         return Ok(Vec::new());

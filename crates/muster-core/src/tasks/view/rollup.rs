@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{brief::TaskBrief, percent};
 use crate::{
-    Documents, ListOrder, ListQuery, Unloaded, WholeText,
+    ListOrder, ListQuery, WholeText,
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskLookup,
         entity::{Plan, TaskStatus},
         id::{EntityId, TaskId},
     },
@@ -64,10 +64,7 @@ pub struct RollupTask {
 
 impl Rollup {
     /// The rollup of a plan.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        plan: &Plan,
-    ) -> Result<Self, Unloaded<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Self> {
         let sums = &plan.sums;
         let open = docs.briefs(&open_tasks(plan, ROLLUP_TASKS_MAX))?;
         Ok(Self {
@@ -124,9 +121,6 @@ pub(super) fn lists(plan: &Plan) -> [ListQuery; 2] {
 }
 
 /// The task to work on next: the documents' rank follows TASKS-VIEW-4.
-pub(super) fn next_task(
-    docs: &Documents<TaskAggregate>,
-    plan: &Plan,
-) -> Result<Option<Arc<TaskBrief>>, Unloaded<TaskAggregate>> {
+pub(super) fn next_task(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Option<Arc<TaskBrief>>> {
     Ok(docs.briefs(&next_tasks(plan))?.into_iter().next())
 }

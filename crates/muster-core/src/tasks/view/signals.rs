@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{ViewLine, radar};
 use crate::{
-    Documents, ListOrder, ListQuery, Unloaded, WorkRefusal,
+    ListOrder, ListQuery,
     tasks::{
-        TaskAggregate, TaskDocument, TaskKey,
+        TaskDocs, TaskDocument, TaskKey, TaskLookup, TaskResult,
         id::EntityId,
         memory::{Card, CardType, Evidence, MemoryCounts},
         step::Checkpoints,
@@ -50,7 +50,7 @@ pub struct SignalLimits {
     pub evidence: u32,
 }
 
-/// A card in an answer.
+/// A card in a result.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct CardView {
     pub id: String,
@@ -137,11 +137,7 @@ impl EvidenceSignal {
 
 impl Signals {
     /// The signals of a plan or task.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        id: EntityId,
-        limits: SignalLimits,
-    ) -> Result<Self, WorkRefusal<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, id: EntityId, limits: SignalLimits) -> TaskResult<Self> {
         let (mut blockers, count) = radar::all_blockers(docs, id, limits.blockers as usize)?;
         blockers.truncate(limits.blockers as usize);
         let counts = counts(docs, id)?;
@@ -161,10 +157,7 @@ impl Signals {
 }
 
 /// How much the memory of a plan or task holds.
-pub(super) fn counts(
-    docs: &Documents<TaskAggregate>,
-    id: EntityId,
-) -> Result<MemoryCounts, Unloaded<TaskAggregate>> {
+pub(super) fn counts(docs: &TaskDocs, id: EntityId) -> TaskLookup<MemoryCounts> {
     Ok(match docs.get(&TaskKey::Memory(id))? {
         Some(TaskDocument::Memory(counts)) => counts.clone(),
         Some(_) | None => MemoryCounts::default(),
@@ -184,10 +177,7 @@ pub(super) fn lists(id: EntityId, limits: SignalLimits) -> [ListQuery; 3] {
     ]
 }
 
-fn cards<'a>(
-    docs: &'a Documents<TaskAggregate>,
-    list: &ListQuery,
-) -> Result<Vec<&'a Card>, Unloaded<TaskAggregate>> {
+fn cards<'a>(docs: &'a TaskDocs, list: &ListQuery) -> TaskLookup<Vec<&'a Card>> {
     Ok(docs.list(list)?.into_iter().filter_map(TaskDocument::as_card).collect())
 }
 
@@ -208,11 +198,11 @@ pub(super) fn newest(
 }
 
 fn evidence(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     of_cards: &ListQuery,
     captured: &ListQuery,
     limit: u32,
-) -> Result<Vec<EvidenceSignal>, Unloaded<TaskAggregate>> {
+) -> TaskLookup<Vec<EvidenceSignal>> {
     let mut signals: Vec<EvidenceSignal> = Vec::new();
     for document in docs.list(captured)? {
         if let TaskDocument::Evidence(evidence) = document {

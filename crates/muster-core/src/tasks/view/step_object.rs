@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::gate::GateState;
 use crate::tasks::{
     entity::{TaskStatus, Urgency},
-    step::{Checkpoint, ProofMode, SKIPPED_BLOCK, Step, StepNode, Waiver},
+    step::{Checkpoint, SKIPPED_BLOCK, Step, StepNode, Waiver},
 };
 
 /// A step with everything it holds.
@@ -17,22 +18,8 @@ pub struct StepObject {
     pub success_criteria: Vec<String>,
     pub tests: Vec<String>,
     pub blockers: Vec<String>,
-    pub criteria_confirmed: bool,
-    pub tests_confirmed: bool,
-    pub security_confirmed: bool,
-    pub perf_confirmed: bool,
-    pub docs_confirmed: bool,
-    pub require_security: bool,
-    pub require_perf: bool,
-    pub require_docs: bool,
-    pub proof_tests_mode: ProofMode,
-    pub proof_security_mode: ProofMode,
-    pub proof_perf_mode: ProofMode,
-    pub proof_docs_mode: ProofMode,
-    pub proof_tests_present: bool,
-    pub proof_security_present: bool,
-    pub proof_perf_present: bool,
-    pub proof_docs_present: bool,
+    #[serde(flatten)]
+    pub gate: GateState,
     pub completed: bool,
     pub completed_at_ms: Option<i64>,
     pub forced: bool,
@@ -84,8 +71,6 @@ pub struct NodeObject {
 impl StepObject {
     /// The step in full.
     pub fn of(step: &Step) -> Self {
-        let confirmed = |checkpoint| step.confirmed.contains(&checkpoint);
-        let present = |checkpoint| step.proven.contains(&checkpoint);
         Self {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
@@ -93,22 +78,7 @@ impl StepObject {
             success_criteria: step.success_criteria.clone(),
             tests: step.tests.clone(),
             blockers: step.blockers.clone(),
-            criteria_confirmed: confirmed(Checkpoint::Criteria),
-            tests_confirmed: confirmed(Checkpoint::Tests),
-            security_confirmed: confirmed(Checkpoint::Security),
-            perf_confirmed: confirmed(Checkpoint::Perf),
-            docs_confirmed: confirmed(Checkpoint::Docs),
-            require_security: step.requires(Checkpoint::Security),
-            require_perf: step.requires(Checkpoint::Perf),
-            require_docs: step.requires(Checkpoint::Docs),
-            proof_tests_mode: step.proof_modes.tests,
-            proof_security_mode: step.proof_modes.security,
-            proof_perf_mode: step.proof_modes.perf,
-            proof_docs_mode: step.proof_modes.docs,
-            proof_tests_present: present(Checkpoint::Tests),
-            proof_security_present: present(Checkpoint::Security),
-            proof_perf_present: present(Checkpoint::Perf),
-            proof_docs_present: present(Checkpoint::Docs),
+            gate: GateState::of(step),
             completed: step.is_closed(),
             completed_at_ms: step.completed_at.map(|at| at.0),
             forced: step.waiver.is_some(),

@@ -4,15 +4,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rollup::next_task;
+use super::{gate::GateState, rollup::next_task};
 use crate::{
-    Documents, Unloaded,
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskLookup,
         entity::{Plan, Task},
         id::TaskId,
         lookup,
-        step::{Checkpoint, ProofMode, Step},
+        step::{Checkpoint, Step},
     },
     text,
 };
@@ -55,10 +54,7 @@ pub struct PlanFirstOpen {
 
 impl PlanSteps {
     /// The counts of a plan. They are stored with it; only the next task is read.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        plan: &Plan,
-    ) -> Result<Self, Unloaded<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Self> {
         let next = next_task(docs, plan)?;
         let task = next.map(|next| lookup::find_task(docs, next.id)).transpose()?.flatten();
         let first_open = task.and_then(|task| {
@@ -112,22 +108,8 @@ pub struct FirstOpen {
     pub step_id: String,
     pub path: String,
     pub title: String,
-    pub criteria_confirmed: bool,
-    pub tests_confirmed: bool,
-    pub security_confirmed: bool,
-    pub perf_confirmed: bool,
-    pub docs_confirmed: bool,
-    pub require_security: bool,
-    pub require_perf: bool,
-    pub require_docs: bool,
-    pub proof_tests_mode: ProofMode,
-    pub proof_security_mode: ProofMode,
-    pub proof_perf_mode: ProofMode,
-    pub proof_docs_mode: ProofMode,
-    pub proof_tests_present: bool,
-    pub proof_security_present: bool,
-    pub proof_perf_present: bool,
-    pub proof_docs_present: bool,
+    #[serde(flatten)]
+    pub gate: GateState,
     pub blocked: bool,
     pub block_reason: Option<String>,
     pub open_children: usize,
@@ -171,29 +153,12 @@ impl StepsSummary {
 
 impl FirstOpen {
     fn of(task: &Task, step: &Step) -> Self {
-        let confirmed = |checkpoint| step.confirmed.contains(&checkpoint);
-        let present = |checkpoint| step.proven.contains(&checkpoint);
         let reason = step.block.as_ref().and_then(|block| block.reason.as_deref());
         Self {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
-            criteria_confirmed: confirmed(Checkpoint::Criteria),
-            tests_confirmed: confirmed(Checkpoint::Tests),
-            security_confirmed: confirmed(Checkpoint::Security),
-            perf_confirmed: confirmed(Checkpoint::Perf),
-            docs_confirmed: confirmed(Checkpoint::Docs),
-            require_security: step.requires(Checkpoint::Security),
-            require_perf: step.requires(Checkpoint::Perf),
-            require_docs: step.requires(Checkpoint::Docs),
-            proof_tests_mode: step.proof_modes.tests,
-            proof_security_mode: step.proof_modes.security,
-            proof_perf_mode: step.proof_modes.perf,
-            proof_docs_mode: step.proof_modes.docs,
-            proof_tests_present: present(Checkpoint::Tests),
-            proof_security_present: present(Checkpoint::Security),
-            proof_perf_present: present(Checkpoint::Perf),
-            proof_docs_present: present(Checkpoint::Docs),
+            gate: GateState::of(step),
             blocked: step.block.is_some(),
             block_reason: reason.map(|reason| text::cut(reason, REASON_CHARS_MAX)),
             open_children: task.steps.open_children(&step.path).count(),

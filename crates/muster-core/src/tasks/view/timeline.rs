@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Documents, EventOrder, EventQuery, Slice, Unloaded,
+    EventOrder, EventQuery, Slice,
     tasks::{
-        TaskAggregate, TaskEvent,
+        TaskDocs, TaskEvent, TaskLookup,
         id::EntityId,
         wire::{self, EventView},
     },
@@ -23,11 +23,7 @@ pub struct Timeline {
 
 impl Timeline {
     /// The newest events of an entity; a plan's include its tasks'.
-    pub fn of(
-        docs: &Documents<TaskAggregate>,
-        id: EntityId,
-        limit: u32,
-    ) -> Result<Self, Unloaded<TaskAggregate>> {
+    pub fn of(docs: &TaskDocs, id: EntityId, limit: u32) -> TaskLookup<Self> {
         let newest = Self::events(docs, id, limit)?;
         let newest = newest.iter().flat_map(|slice| slice.iter());
         Ok(Self { limit, events: newest.rev().filter_map(wire::show).collect() })
@@ -35,10 +31,10 @@ impl Timeline {
 
     /// The slice of the log, newest first; `None` when nothing is to be shown.
     pub(super) fn events(
-        docs: &Documents<TaskAggregate>,
+        docs: &TaskDocs,
         id: EntityId,
         limit: u32,
-    ) -> Result<Option<Slice<TaskEvent>>, Unloaded<TaskAggregate>> {
+    ) -> TaskLookup<Option<Slice<TaskEvent>>> {
         if limit == 0 {
             return Ok(None);
         }

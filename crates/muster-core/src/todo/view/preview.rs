@@ -21,7 +21,7 @@ pub enum Strategy {
 /// A list as the preview sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {
-    /// The words shown for it.
+    /// The text shown for it.
     pub label: &'a str,
     /// Whether updates may be missing.
     pub stale: bool,

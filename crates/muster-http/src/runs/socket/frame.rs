@@ -1,17 +1,17 @@
-//! How a text stands on a WebSocket: written once for all of its readers, so that what reaches
-//! each of them is a copy of memory.
+//! WebSocket text frames: encoded once for all readers, so that sending one to a
+//! reader only copies memory.
 
 use muster_api::{Encoded, EventRow, runs::event_text};
 
-/// First byte of a text that comes whole.
+/// First byte of an unfragmented text frame.
 const WHOLE_TEXT: u8 = 0x81;
-/// Lengths up to this stand in the second byte itself.
+/// Lengths up to this fit in the second byte.
 const SHORT_MAX: usize = 125;
 /// The second byte when two bytes of length follow, and when eight do.
 const LENGTH_IN_TWO: u8 = 126;
 const LENGTH_IN_EIGHT: u8 = 127;
 
-/// A text as the frame that a server sends (RFC 6455, section 5.2), which is not masked.
+/// A string as the unmasked frame that a server sends (RFC 6455, section 5.2).
 fn text_frame(text: &str) -> Vec<u8> {
     let mut frame = Vec::with_capacity(text.len() + 10);
     frame.push(WHOLE_TEXT);
@@ -36,7 +36,7 @@ pub(super) fn encode(stream: &str, row: &EventRow) -> Encoded {
     text.map_or(Encoded::End, |text| Encoded::Frame(text_frame(&text).into()))
 }
 
-/// The text in such a frame; nothing if it is none.
+/// The text of such a frame; `None` if it is not one.
 pub(super) fn text_of(frame: &[u8]) -> Option<&str> {
     let head = match *frame.get(1)? {
         LENGTH_IN_TWO => 4,

@@ -1,4 +1,4 @@
-//! One reader's connection: what is sent to it, what it says, and how it ends.
+//! One reader's connection: what is sent to it, what it sends, and how it ends.
 
 use std::{
     io::{self, IoSlice},
@@ -26,10 +26,7 @@ use super::{
     upgrade::Socket,
 };
 use crate::{
-    limits::{
-        SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX, SOCKET_PING_EVERY, SOCKET_SILENCE_MAX,
-        SOCKET_STALL_MAX,
-    },
+    limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX},
     server_state::ServerState,
 };
 
@@ -45,15 +42,15 @@ const TOO_SLOW: u16 = 4408;
 enum End {
     /// The reader left.
     Left,
-    /// The run is gone.
+    /// The run was deleted.
     RunDeleted,
     /// The server stops.
     Shutdown,
-    /// The reader takes nothing, or is not heard.
+    /// The reader reads nothing, or sends nothing.
     Slow,
     /// The reader sends too much.
     TooBig,
-    /// Something broke here.
+    /// An internal error.
     Broken,
 }
 
@@ -61,9 +58,9 @@ enum End {
 enum Happened {
     /// The server stops.
     Stop,
-    /// The reader says something, or leaves.
+    /// The reader sent something, or left.
     Said(Option<Result<Message, tungstenite::Error>>),
-    /// It is time to ask whether the reader is alive.
+    /// It is time for a ping.
     Tick,
     /// There are events.
     News(Result<News, StoreError>),
@@ -73,11 +70,11 @@ enum Happened {
 pub(super) struct SocketConnection {
     site: Arc<ServerState>,
     wish: Wish,
-    /// Number of the newest event when the reader came.
+    /// Number of the newest event when the reader connected.
     last_seq: Option<u64>,
     /// Events up to this number are in a snapshot that was sent.
     floor: u64,
-    /// Whether the reader was told that what follows is new.
+    /// Whether the reader was sent the message that live events follow.
     live: bool,
     heard: Instant,
 }
@@ -85,7 +82,7 @@ pub(super) struct SocketConnection {
 type Sent = Result<(), End>;
 
 impl SocketConnection {
-    /// A line to a reader that asked for this.
+    /// A connection for this request.
     pub(super) fn new(site: Arc<ServerState>, wish: Wish, last_seq: Option<u64>) -> Self {
         Self { site, wish, last_seq, floor: 0, live: false, heard: Instant::now() }
     }
@@ -97,9 +94,9 @@ impl SocketConnection {
             Err(end) => end,
         };
         tracing::debug!(?end, "a WebSocket ends");
-        // Whoever does not listen to the goodbye has left.
+        // A reader that ignores the close frame has left.
         if timeout(SOCKET_GOODBYE_MAX, self.part(&mut socket, end)).await.is_err() {
-            tracing::debug!("a WebSocket ended without its goodbye");
+            tracing::debug!("a WebSocket ended without a close frame");
         }
     }
 
@@ -108,9 +105,9 @@ impl SocketConnection {
         self.word(socket, hello).await?;
         let mut follower = self.begin(socket).await?;
         let mut stop = self.site.streams.subscribe();
-        // Made once: whoever waits anew for every batch stands in line at one lock with all others.
+        // Created once: a new one for every batch would contend with all others for one lock.
         let mut stopped = std::pin::pin!(stop.wait_for(|stopped| *stopped));
-        let mut ticks = interval(SOCKET_PING_EVERY);
+        let mut ticks = interval(self.site.times.socket_ping);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             if !self.live && self.last_seq.is_none_or(|last| follower.position() >= last) {
@@ -133,14 +130,14 @@ impl SocketConnection {
                 Happened::News(Ok(News::Gap { from, to })) => self.gap(socket, from, to).await?,
                 Happened::News(Ok(News::End)) => return Err(End::RunDeleted),
                 Happened::News(Err(error)) => {
-                    tracing::warn!(%error, "a WebSocket broke off");
+                    tracing::warn!(%error, "a WebSocket failed");
                     return Err(End::Broken);
                 }
             }
         }
     }
 
-    /// What was written before the server stops is still sent, as far as there is time for it.
+    /// Events written before the server stops are still sent, as far as time permits.
     async fn last_events(&self, socket: &mut Socket, follower: &mut Follower) -> End {
         let last = match self.wish.run {
             Some(run) => ask(&self.site, move |app| app.runs().last_seq(run)).await.unwrap_or(0),
@@ -159,8 +156,8 @@ impl SocketConnection {
         }
     }
 
-    /// Finds the place to begin at. A reader that names none, and one from the future, get the run
-    /// as it is (RUNS-WS-5): what happened between its creation and this connection is in it.
+    /// Finds the starting position. A reader that names none, and one from the future, get the
+    /// whole run (RUNS-WS-5): it includes everything between its creation and this connection.
     async fn begin(&mut self, socket: &mut Socket) -> Result<Follower, End> {
         let runs = self.site.app.runs();
         let (Some(run), Some(last)) = (self.wish.run, self.last_seq) else {
@@ -185,24 +182,24 @@ impl SocketConnection {
         Ok(follower)
     }
 
-    /// Sends a frame that is no event.
+    /// Sends a frame that is not an event.
     async fn word(&self, socket: &mut Socket, word: StreamWord) -> Sent {
         let text = self.site.app.runs().word(self.wish.run, word).map_err(|_| End::Broken)?;
-        send(socket, Message::Text(text.into())).await
+        self.send(socket, Message::Text(text.into())).await
     }
 
-    /// The whole run; what is in it is not sent again.
+    /// Sends the whole run; events that it includes are not sent again.
     async fn snapshot(&mut self, socket: &mut Socket, run: RunId) -> Sent {
         let asked = ask_large(&self.site, move |app| app.runs().snapshot_frame(run)).await;
         let (text, seq) = asked.map_err(|_| End::RunDeleted)?;
         self.floor = seq;
-        send(socket, Message::Text(text.into())).await
+        self.send(socket, Message::Text(text.into())).await
     }
 
     async fn gap(&mut self, socket: &mut Socket, from: u64, to: u64) -> Sent {
         let reason = "slow";
         let Some(run) = self.wish.run else {
-            // Numbers of all runs together mean nothing to a reader.
+            // Event numbers across all runs mean nothing to a reader.
             let gap = StreamWord::Gap { from_seq: None, to_seq: None, reason };
             return self.word(socket, gap).await;
         };
@@ -212,16 +209,16 @@ impl SocketConnection {
         self.snapshot(socket, run).await
     }
 
-    /// Events are written out already: everything that waits goes to the connection at once, as
-    /// it is, past the protocol, which has nothing of its own left to send.
+    /// Events are encoded already: everything that waits is written to the connection at once,
+    /// bypassing the protocol layer, which has nothing left to send.
     async fn events(&self, socket: &mut Socket, batches: &[Batch]) -> Sent {
         let wanted = self.wanted(batches);
-        flush(socket).await?;
-        let sent = timeout(SOCKET_STALL_MAX, write_all(socket.get_ref(), wanted)).await;
+        self.flush(socket).await?;
+        let sent = timeout(self.site.times.socket_stall, write_all(socket.get_ref(), wanted)).await;
         sent.map_err(|_| End::Slow)?.map_err(|_| End::Left)
     }
 
-    /// The pieces of batches that this reader wants.
+    /// The frames of batches that this reader wants.
     fn wanted<'a>(&self, batches: &'a [Batch]) -> Vec<IoSlice<'a>> {
         let filter = &self.wish.filter;
         let whole = |batch: &Batch| filter.is_empty() && batch.first() > self.floor;
@@ -234,14 +231,24 @@ impl SocketConnection {
         admitted.map(|(_, frame)| IoSlice::new(frame)).collect()
     }
 
-    async fn ping(&self, socket: &mut Socket) -> Sent {
-        if self.heard.elapsed() > SOCKET_SILENCE_MAX {
-            return Err(End::Slow);
-        }
-        send(socket, Message::Ping(Bytes::new())).await
+    async fn flush(&self, socket: &mut Socket) -> Sent {
+        let flushed = timeout(self.site.times.socket_stall, socket.flush()).await;
+        flushed.map_err(|_| End::Slow)?.map_err(|_| End::Left)
     }
 
-    /// What the reader says: signs of life, and pings of its own (RUNS-WS-7).
+    async fn send(&self, socket: &mut Socket, message: Message) -> Sent {
+        let sent = timeout(self.site.times.socket_stall, socket.send(message)).await;
+        sent.unwrap_or(Err(tungstenite::Error::ConnectionClosed)).map_err(|_| End::Left)
+    }
+
+    async fn ping(&self, socket: &mut Socket) -> Sent {
+        if self.heard.elapsed() > self.site.times.socket_silence {
+            return Err(End::Slow);
+        }
+        self.send(socket, Message::Ping(Bytes::new())).await
+    }
+
+    /// Messages of the reader: signs of life, and its own pings (RUNS-WS-7).
     async fn hear(
         &mut self,
         socket: &mut Socket,
@@ -257,12 +264,15 @@ impl SocketConnection {
             Message::Text(text) if text.len() > SOCKET_FRAME_BYTES_MAX => Err(End::TooBig),
             Message::Binary(bytes) if bytes.len() > SOCKET_FRAME_BYTES_MAX => Err(End::TooBig),
             Message::Text(text) if is_ping(&text) => {
-                send(socket, Message::Text(Utf8Bytes::from_static(r#"{"type":"stream.pong"}"#)))
-                    .await
+                self.send(
+                    socket,
+                    Message::Text(Utf8Bytes::from_static(r#"{"type":"stream.pong"}"#)),
+                )
+                .await
             }
             // The pong is in the buffer by now. Nothing more is read before it is sent: otherwise a
             // reader that pings and takes nothing makes the buffer grow without end.
-            Message::Ping(_) => flush(socket).await,
+            Message::Ping(_) => self.flush(socket).await,
             Message::Text(_)
             | Message::Binary(_)
             | Message::Pong(_)
@@ -271,7 +281,7 @@ impl SocketConnection {
         }
     }
 
-    /// Says goodbye in the way that fits, and waits for the answer.
+    /// Sends the matching close frame, and waits for the reply.
     async fn part(&self, socket: &mut Socket, end: End) {
         let (reason, code) = match end {
             End::Left => return,
@@ -290,7 +300,7 @@ impl SocketConnection {
             code: CloseCode::from(code),
             reason: Utf8Bytes::from_static(reason.unwrap_or("")),
         };
-        if send(socket, Message::Close(Some(close))).await.is_ok() {
+        if self.send(socket, Message::Close(Some(close))).await.is_ok() {
             while let Some(Ok(_)) = socket.next().await {}
         }
     }
@@ -301,7 +311,7 @@ fn is_ping(text: &str) -> bool {
     parsed.is_ok_and(|value| value["type"] == "stream.ping")
 }
 
-/// Writes pieces one after the other, as many of them at once as the connection takes.
+/// Writes frames one after the other, as many at once as the connection accepts.
 async fn write_all(stream: &TcpStream, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
     let mut left = &mut pieces[..];
     while !left.is_empty() {
@@ -313,14 +323,4 @@ async fn write_all(stream: &TcpStream, mut pieces: Vec<IoSlice<'_>>) -> io::Resu
         }
     }
     Ok(())
-}
-
-async fn flush(socket: &mut Socket) -> Sent {
-    let flushed = timeout(SOCKET_STALL_MAX, socket.flush()).await.map_err(|_| End::Slow)?;
-    flushed.map_err(|_| End::Left)
-}
-
-async fn send(socket: &mut Socket, message: Message) -> Sent {
-    let sent = timeout(SOCKET_STALL_MAX, socket.send(message)).await;
-    sent.unwrap_or(Err(tungstenite::Error::ConnectionClosed)).map_err(|_| End::Left)
 }

@@ -1,7 +1,7 @@
-//! From a request to a WebSocket (RFC 6455, section 4.2).
+//! Upgrades a request to a WebSocket (RFC 6455, section 4.2).
 //!
-//! The connection is taken out of HTTP as it is, so that whoever has events in the form in which
-//! they are sent can write them to it without a copy of its own.
+//! The bare connection is taken out of HTTP, so that events that are already
+//! encoded can be written to it without another copy.
 
 use axum::{
     body::Body,
@@ -28,13 +28,13 @@ use crate::{
     limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES},
 };
 
-/// The version of the protocol that there is.
+/// The supported protocol version.
 const VERSION: &str = "13";
 
-/// A WebSocket over a connection of ours.
+/// A WebSocket over one of our connections.
 pub(super) type Socket = WebSocketStream<TcpStream>;
 
-/// A request that asks for a WebSocket in the right words.
+/// A valid request for a WebSocket.
 pub(in crate::runs) struct Upgrade {
     connection: OnUpgrade,
     accept: HeaderValue,
@@ -45,7 +45,7 @@ impl<S: Sync> FromRequestParts<S> for Upgrade {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Fault> {
         let plain = || {
-            let detail = "this address speaks WebSocket: ask for an upgrade";
+            let detail = "this address is a WebSocket: request an upgrade";
             RunFault::bad_value("upgrade", detail)
         };
         let headers = &parts.headers;
@@ -61,14 +61,14 @@ impl<S: Sync> FromRequestParts<S> for Upgrade {
     }
 }
 
-/// Whether a header names this, alone or among others.
+/// Whether a header contains this value, alone or in a list.
 fn lists(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
     let texts = headers.get_all(name).into_iter().filter_map(|text| text.to_str().ok());
     texts.flat_map(|text| text.split(',')).any(|text| text.trim().eq_ignore_ascii_case(value))
 }
 
 impl Upgrade {
-    /// Answers the request, and goes on with the connection when the answer is sent.
+    /// Responds to the request, and continues with the connection once the response is sent.
     pub(super) fn accept<F>(self, talk: impl FnOnce(Socket) -> F + Send + 'static) -> Response<Body>
     where
         F: Future<Output = ()> + Send,
@@ -77,9 +77,9 @@ impl Upgrade {
             match self.connection.await {
                 Ok(upgraded) => match open(upgraded).await {
                     Some(socket) => talk(socket).await,
-                    None => tracing::error!("a WebSocket over something else than TCP"),
+                    None => tracing::error!("cannot upgrade: the connection is not TCP"),
                 },
-                Err(error) => tracing::debug!(%error, "a connection left before its WebSocket"),
+                Err(error) => tracing::debug!(%error, "a connection ended before its upgrade"),
             }
         });
         let mut response = Response::new(Body::empty());
@@ -94,9 +94,9 @@ impl Upgrade {
 
 async fn open(upgraded: Upgraded) -> Option<Socket> {
     let parts = upgraded.downcast::<TokioIo<ClientStream>>().ok()?;
-    // The buffer is cleared whenever it is looked whether the reader says something, so its size
-    // is what every batch costs besides; readers say little. What they say may be larger than what
-    // is accepted, so that they are told before the connection breaks.
+    // The buffer is cleared at every check for incoming messages, so its size
+    // is a cost of every batch; readers send little. It is larger than the largest accepted
+    // message, so that a reader is sent an error before the connection closes.
     let config = WebSocketConfig::default()
         .read_buffer_size(SOCKET_READ_BYTES)
         .max_message_size(Some(16 * SOCKET_FRAME_BYTES_MAX));

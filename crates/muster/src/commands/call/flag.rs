@@ -2,7 +2,8 @@
 
 use clap::{Arg, ArgAction, ArgMatches, builder::PossibleValuesParser};
 use muster_api::OperationRow;
-use serde_json::{Map, Value};
+use muster_core::schema::{NamedSchemas, Schema};
+use serde_json::Value;
 
 use super::{shape::FlagShape, tool};
 use crate::config::WORKSPACE;
@@ -12,28 +13,21 @@ const WORKSPACE_PROPERTY: &str = "workspace";
 
 /// A property and how it is written on the command line.
 pub(super) struct Flag {
-    /// Name of the property.
     pub(super) property: String,
     shape: FlagShape,
     required: bool,
     description: String,
 }
 
-/// The flags of a tool, those that it needs first.
+/// The flags of a tool, required ones first.
 pub(super) fn flags(row: &OperationRow) -> Vec<Flag> {
     let root = row.input_schema();
-    let no_properties = Map::new();
-    let properties = root.get("properties").and_then(Value::as_object).unwrap_or(&no_properties);
-    let required = |name: &str| {
-        let names = root.get("required").and_then(Value::as_array);
-        names.is_some_and(|names| names.iter().any(|known| known == name))
-    };
+    let properties = root.properties().into_iter().flat_map(NamedSchemas::iter);
     let mut flags: Vec<Flag> = properties
-        .iter()
         .map(|(name, schema)| Flag {
-            property: name.clone(),
+            property: name.to_owned(),
             shape: FlagShape::of(schema, root),
-            required: required(name),
+            required: root.requires(name),
             description: description(schema),
         })
         .collect();
@@ -41,15 +35,15 @@ pub(super) fn flags(row: &OperationRow) -> Vec<Flag> {
     flags
 }
 
-fn description(schema: &Value) -> String {
-    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+fn description(schema: &Schema) -> String {
+    let text = schema.description().unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Flag {
     /// The flag for clap.
     ///
-    /// A needed workspace may be left out where the settings name one.
+    /// A required workspace may be left out where the settings provide one.
     pub(super) fn arg(&self, workspace_is_set: bool) -> Arg {
         let kebab = self.property.replace('_', "-");
         let mut arg = Arg::new(self.property.clone())
@@ -80,13 +74,13 @@ impl Flag {
         }
     }
 
-    /// How the usage line shows the flag, if the tool needs it.
+    /// How the usage line shows the flag, if the tool requires it.
     pub(super) fn usage(&self) -> Option<String> {
         let name = self.property.replace('_', "-");
         self.required.then(|| format!(" --{name} <{}>", self.shape.value_name()))
     }
 
-    /// Whether it is the workspace of a tool that needs one.
+    /// Whether it is the workspace of a tool that requires one.
     pub(super) fn is_needed_workspace(&self) -> bool {
         self.required && self.property == WORKSPACE_PROPERTY
     }
@@ -104,7 +98,7 @@ impl Flag {
         text
     }
 
-    /// The value that was given on the command line, if any.
+    /// The value given on the command line, if any.
     pub(super) fn value(&self, matches: &ArgMatches) -> Result<Option<Value>, String> {
         let Some(texts) = matches.get_many::<String>(&self.property) else { return Ok(None) };
         let texts: Vec<&str> = texts.map(String::as_str).collect();
@@ -118,7 +112,7 @@ impl Flag {
     }
 }
 
-/// One JSON array if that is what was given, else one text for each flag.
+/// One JSON array if that is what was given, else one string per flag.
 fn list(texts: &[&str]) -> Value {
     if let [text] = texts
         && let Ok(Value::Array(items)) = serde_json::from_str(text)

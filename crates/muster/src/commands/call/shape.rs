@@ -1,11 +1,12 @@
-//! What kind of value a property's schema wants, as far as a command line can tell.
+//! What kind of value a property's schema takes, as far as a command line can express it.
 
-use serde_json::{Map, Value};
+use muster_core::schema::{JsonType, Schema};
+use serde_json::Value;
 
-/// How the text of a flag becomes JSON.
+/// How the string of a flag becomes JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FlagShape {
-    /// As it stands.
+    /// The string as it is.
     Text,
     /// One of these words.
     Choice(Vec<String>),
@@ -14,16 +15,16 @@ pub(super) enum FlagShape {
     Number,
     /// Present means true; `--flag=false` means false.
     Switch,
-    /// One text for each time the flag is given, or one JSON array.
+    /// One string per use of the flag, or one JSON array.
     TextList,
-    /// The first of these that the text fits, words last.
+    /// The first of these that the value fits, strings last.
     AnyOf(Vec<FlagShape>),
     Json,
 }
 
 impl FlagShape {
     /// Reads a property's schema; `root` is the schema that holds the definitions it may refer to.
-    pub(super) fn of(schema: &Value, root: &Map<String, Value>) -> Self {
+    pub(super) fn of(schema: &Schema, root: &Schema) -> Self {
         let schema = resolve(schema, root);
         if let Some(branches) = alternatives(schema) {
             return Self::of_branches(&branches, root);
@@ -31,23 +32,20 @@ impl FlagShape {
         if let Some(words) = choices(schema) {
             return Self::Choice(words);
         }
-        match type_name(schema) {
-            Some("string") => Self::Text,
-            Some("integer") => Self::Integer,
-            Some("number") => Self::Number,
-            Some("boolean") => Self::Switch,
-            Some("array") => {
-                let items = schema.get("items").map(|items| Self::of(items, root));
-                match items {
-                    Some(Self::Text | Self::Choice(_)) => Self::TextList,
-                    _ => Self::Json,
-                }
-            }
-            _ => Self::Json,
+        match real_type(schema) {
+            Some(JsonType::String) => Self::Text,
+            Some(JsonType::Integer) => Self::Integer,
+            Some(JsonType::Number) => Self::Number,
+            Some(JsonType::Boolean) => Self::Switch,
+            Some(JsonType::Array) => match schema.items().map(|items| Self::of(items, root)) {
+                Some(Self::Text | Self::Choice(_)) => Self::TextList,
+                _ => Self::Json,
+            },
+            Some(JsonType::Object | JsonType::Null) | None => Self::Json,
         }
     }
 
-    fn of_branches(branches: &[&Value], root: &Map<String, Value>) -> Self {
+    fn of_branches(branches: &[&Schema], root: &Schema) -> Self {
         let mut shapes: Vec<Self> = branches.iter().map(|branch| Self::of(branch, root)).collect();
         if let Some(words) = shapes.iter().map(Self::words).collect::<Option<Vec<_>>>() {
             return Self::Choice(words.concat());
@@ -61,7 +59,7 @@ impl FlagShape {
         if let Self::Choice(words) = self { Some(words) } else { None }
     }
 
-    /// Turns the text of a flag into JSON; the error says what was expected.
+    /// Turns the string of a flag into JSON; the error says what was expected.
     pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
         let json = || serde_json::from_str::<Value>(text);
         match self {
@@ -84,7 +82,7 @@ impl FlagShape {
                 let outcomes = shapes.iter().filter(fits).map(|shape| shape.parse(text));
                 first_success(outcomes, structured)
             }
-            Self::Json => json().map_err(|error| format!("is not JSON: {error}")),
+            Self::Json => json().map_err(|error| format!("not valid JSON: {error}")),
         }
     }
 
@@ -105,8 +103,8 @@ impl FlagShape {
     }
 }
 
-/// The first shape that fits. Text that is written as JSON was meant as JSON: its error is not
-/// hidden by taking it as words.
+/// The first shape that fits. A string that looks like JSON was meant as JSON: its error is not
+/// hidden by taking it as plain text.
 fn first_success(
     outcomes: impl Iterator<Item = Result<Value, String>>,
     structured: bool,
@@ -119,48 +117,37 @@ fn first_success(
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }
-    Err(first_error.unwrap_or_else(|| "does not fit".to_owned()))
+    Err(first_error.unwrap_or_else(|| "no accepted type matches".to_owned()))
 }
 
-fn resolve<'a>(schema: &'a Value, root: &'a Map<String, Value>) -> &'a Value {
-    let target = schema.get("$ref").and_then(Value::as_str);
-    let definition = target
-        .and_then(|target| target.strip_prefix("#/$defs/"))
-        .and_then(|name| root.get("$defs")?.get(name));
+fn resolve<'a>(schema: &'a Schema, root: &'a Schema) -> &'a Schema {
+    let definition = schema.definition_name().and_then(|name| root.definitions()?.get(name));
     definition.unwrap_or(schema)
 }
 
 /// The branches of an alternative, without the one that only allows null.
-fn alternatives(schema: &Value) -> Option<Vec<&Value>> {
-    let branches = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
-    let some = branches.iter().filter(|branch| type_name(branch) != Some("null"));
-    Some(some.collect())
+fn alternatives(schema: &Schema) -> Option<Vec<&Schema>> {
+    Some(schema.choices()?.iter().filter(|branch| !branch.is_null()).collect())
 }
 
-fn choices(schema: &Value) -> Option<Vec<String>> {
-    if let Some(word) = schema.get("const").and_then(Value::as_str) {
+fn choices(schema: &Schema) -> Option<Vec<String>> {
+    if let Some(word) = schema.constant().and_then(Value::as_str) {
         return Some(vec![word.to_owned()]);
     }
-    let words = schema.get("enum")?.as_array()?.iter().filter(|word| !word.is_null());
+    let words = schema.allowed()?.iter().filter(|word| !word.is_null());
     words.map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
-/// The type's name; of a list such as `["string", "null"]` the one that is not null.
-fn type_name(schema: &Value) -> Option<&str> {
-    match schema.get("type")? {
-        Value::String(name) => Some(name),
-        Value::Array(names) => {
-            let mut some = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
-            let first = some.next()?;
-            some.next().is_none().then_some(first)
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    }
+/// The only type besides null.
+fn real_type(schema: &Schema) -> Option<JsonType> {
+    let mut real = schema.types().iter().filter(|kind| **kind != JsonType::Null);
+    let first = real.next()?;
+    real.next().is_none().then_some(*first)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, Value, json};
+    use serde_json::{Value, json};
 
     use super::FlagShape;
 
@@ -169,8 +156,7 @@ mod tests {
             "Priority": {"type": "string", "enum": ["LOW", "HIGH"]},
             "Target": {"anyOf": [{"type": "string"}, {"type": "object"}]},
         }});
-        let root: Map<String, Value> = root.as_object().unwrap().clone();
-        FlagShape::of(schema, &root)
+        FlagShape::of(&schema.clone().into(), &root.into())
     }
 
     #[test]

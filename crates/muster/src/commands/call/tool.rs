@@ -11,18 +11,19 @@ pub(super) const JSON: &str = "json";
 /// Name of the argument that holds the storage directory.
 pub(super) const STORAGE_DIR: &str = "storage-dir";
 
-/// All tools as subcommands. Names that are no tool are let through: the call itself answers them.
+/// All tools as subcommands. Unknown names are let through: the call itself reports them.
 pub(super) fn command(registry: &Registry, workspace_is_set: bool) -> Command {
     Command::new("muster call")
-        .about("Call a tool from the shell and print its answer as JSON")
+        .about("Call a tool from the shell and print its result as JSON")
         .after_help(
-            "The answer is indented on a terminal and on one line in a pipe. The exit code is 0 \
+            "The result is indented on a terminal and on one line in a pipe. The exit code is 0 \
              when the call succeeded, 1 when the tool refused it, 2 when the command line is \
              wrong.\n\n\
              Examples:\n  \
              muster call tasks_create --workspace my-project --kind plan --title 'Ship 1.0'\n  \
              muster call tasks_context --workspace my-project | jq .result\n  \
-             muster call tasks_create --json - < plan.json",
+             muster call tasks_create --json - < plan.json\n  \
+             muster call GET /api/runs                 a route of the running server",
         )
         .arg(storage_dir())
         .subcommand_required(true)
@@ -44,7 +45,7 @@ fn storage_dir() -> Arg {
         .help(config::STORAGE_DIR.row.flag_help())
 }
 
-/// Usage first, then what the tool needs, what it takes besides, and what every command takes.
+/// Usage first, then required flags, optional flags, and the flags of every command.
 const TOOL_HELP: &str = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 fn tool(row: &OperationRow, workspace_is_set: bool) -> Command {
@@ -73,7 +74,7 @@ fn tool(row: &OperationRow, workspace_is_set: bool) -> Command {
         .arg(help)
 }
 
-/// Text whose lines are broken where the terminal ends, not where the source did.
+/// Text with the line breaks of the source removed, so that the terminal wraps it.
 fn paragraphs(text: &str) -> String {
     let joined =
         text.split("\n\n").map(|paragraph| paragraph.lines().collect::<Vec<_>>().join(" "));

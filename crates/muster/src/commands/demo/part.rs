@@ -1,7 +1,7 @@
 //! The parts of the demo: what each scripted agent says and does.
 //!
-//! Nobody remembers anything between turns: a part looks at what it was sent and at the files, so
-//! that it goes on after a restart like anybody else.
+//! A part keeps no memory between turns: it looks at its input and at the files, so
+//! that it continues after a restart like any other agent.
 
 use std::{fs, path::Path};
 
@@ -9,23 +9,23 @@ use clap::ValueEnum;
 
 use super::stage::{DemoCall, DemoInput, DemoTurn, Stop};
 
-/// The program that is written, the check that it has to pass and the page about it.
+/// The program to write, the check that it has to pass and the page about it.
 const PROGRAM: &str = "greet.sh";
 const CHECK: &str = "check.sh";
 const PAGE: &str = "docs/greet.md";
 
 /// The first attempt forgets the name; the second one does not.
-const FIRST_ATTEMPT: &str = "#!/bin/sh\n# Greets whoever is named.\necho \"Hello!\"\n";
-const SECOND_ATTEMPT: &str = "#!/bin/sh\n# Greets whoever is named, or the world.\n\
+const FIRST_ATTEMPT: &str = "#!/bin/sh\n# Greets a person by name.\necho \"Hello!\"\n";
+const SECOND_ATTEMPT: &str = "#!/bin/sh\n# Greets a person by name, or the world.\n\
                               echo \"Hello, ${1:-world}!\"\n";
 const CHECK_TEXT: &str = "#!/bin/sh\n# Fails with what it got instead.\nset -e\n\
                           got=$(sh greet.sh Ada)\n\
                           [ \"$got\" = \"Hello, Ada!\" ] || { echo \"got: $got\"; exit 1; }\n\
                           echo \"greets by name\"\n";
-const PAGE_TEXT: &str = "# greet.sh\n\nGreets whoever is named: `sh greet.sh Ada` prints \
+const PAGE_TEXT: &str = "# greet.sh\n\nGreets a person by name: `sh greet.sh Ada` prints \
                          `Hello, Ada!`. Without a name it greets the world.\n";
 
-/// A file that somebody is asked for.
+/// A file that one of the agents is asked for.
 #[derive(Clone, Copy)]
 struct Piece {
     file: &'static str,
@@ -33,8 +33,8 @@ struct Piece {
     request: &'static str,
 }
 
-/// What the goal needs. One whose author was never asked, because the lead was stopped while it
-/// asked, is asked for again.
+/// The files that the goal needs. A file whose author was never asked, because the lead was
+/// stopped in between, is asked for again.
 const PIECES: [Piece; 2] = [
     Piece {
         file: PROGRAM,
@@ -54,10 +54,10 @@ impl Piece {
     }
 }
 
-/// Stands in what the reviewer reports.
+/// Marks the report of the reviewer.
 const REVIEWED: &str = "Reviewed:";
 
-/// Who speaks.
+/// The agents of the demo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DemoPart {
     /// Splits the goal, hands it out, declares it done.
@@ -66,12 +66,12 @@ pub(crate) enum DemoPart {
     Coder,
     /// Writes the check.
     Tester,
-    /// Looks at what came of it.
+    /// Reviews the result.
     Reviewer,
 }
 
 impl DemoPart {
-    /// Plays one turn; answers its last words.
+    /// Plays one turn; returns its final text.
     pub(super) fn play(
         self,
         stage: &mut DemoTurn<'_>,
@@ -190,7 +190,7 @@ fn reviewer(stage: &mut DemoTurn<'_>) -> Result<String, Stop> {
     })
 }
 
-/// The content of a file in the directory that the agents work in.
+/// The content of a file in the agents' working directory.
 fn text_of(stage: &DemoTurn<'_>, name: &str) -> Option<String> {
     fs::read_to_string(Path::new(stage.directory()).join(name)).ok()
 }

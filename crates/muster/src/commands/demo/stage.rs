@@ -1,6 +1,6 @@
-//! Where a part is played: the program's side of the protocol between Muster and an agent.
+//! The stage of a part: the program's side of the protocol between Muster and an agent.
 //!
-//! One JSON object per line, both ways. Text goes out word by word, at a pace that can be read.
+//! One JSON object per line, both ways. Text is sent word by word, at a readable pace.
 
 use std::{
     io::{self, BufRead, Write},
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use super::part::DemoPart;
 
-/// The sender of what Muster itself sends.
+/// The sender id of Muster itself.
 const RUNTIME: &str = "00000000-0000-0000-0000-000000000000";
 
-/// What Muster says to an agent, as far as a part needs it.
+/// What Muster sends to an agent, as far as a part needs it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
 enum Heard {
@@ -41,7 +41,7 @@ enum Heard {
     Other,
 }
 
-/// Something that a turn has to deal with.
+/// An input of a turn.
 #[derive(Debug, Deserialize)]
 pub(super) struct DemoInput {
     #[serde(default)]
@@ -68,11 +68,10 @@ struct ReportStatus {
     ok: bool,
 }
 
-/// What somebody reports.
+/// The outcome in a handoff.
 pub(super) struct DemoReport<'a> {
-    /// Whether it went well.
+    /// Whether it succeeded.
     pub(super) ok: bool,
-    /// In words.
     pub(super) message: &'a str,
 }
 
@@ -82,7 +81,7 @@ impl DemoInput {
         Some(DemoReport { ok: payload.status.as_ref()?.ok, message: &payload.message })
     }
 
-    /// Whether Muster itself asks for something, which is to bring the documentation up to date.
+    /// Whether Muster itself asks for something: to bring the documentation up to date.
     pub(super) fn is_docs_request(&self) -> bool {
         self.envelope.as_ref().is_some_and(|envelope| {
             envelope.from_node_id == RUNTIME && envelope.payload.status.is_none()
@@ -97,7 +96,7 @@ pub(super) struct DemoOutcome {
     output: Option<DemoOutput>,
 }
 
-/// What a tool gave; parts read text only.
+/// The result of a tool; parts read only its text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum DemoOutput {
@@ -105,7 +104,7 @@ enum DemoOutput {
     Other(IgnoredAny),
 }
 
-/// What an agent says to Muster.
+/// What an agent sends to Muster.
 #[derive(Serialize)]
 #[serde(tag = "type")]
 enum DemoMessage<'a> {
@@ -154,7 +153,7 @@ pub(super) enum DemoCall<'a> {
 }
 
 impl DemoOutcome {
-    /// What it printed.
+    /// The output of the command.
     pub(super) fn output(&self) -> Option<&str> {
         match self.output.as_ref()? {
             DemoOutput::Text(text) => Some(text),
@@ -163,16 +162,16 @@ impl DemoOutcome {
     }
 }
 
-/// Why a turn ended before its part was over.
+/// Why a turn ended early.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// Somebody interrupted it.
+    /// It was interrupted.
     Interrupted,
-    /// There is nobody left to play for.
+    /// Muster closed the connection.
     Over,
 }
 
-/// The line to Muster during one turn.
+/// The connection to Muster during one turn.
 pub(super) struct DemoTurn<'a> {
     heard: &'a Receiver<Heard>,
     out: &'a mut dyn Write,
@@ -189,7 +188,7 @@ impl DemoTurn<'_> {
         self.directory
     }
 
-    /// Says something, word by word.
+    /// Sends text, word by word.
     pub(super) fn say(&mut self, text: &str) -> Result<(), Stop> {
         for word in text.split_inclusive(' ') {
             self.said.push_str(word);
@@ -199,13 +198,13 @@ impl DemoTurn<'_> {
         Ok(())
     }
 
-    /// Shows the list of what there is to do.
+    /// Publishes the todo list.
     pub(super) fn plan(&mut self, items: &[(&str, &str)]) -> Result<(), Stop> {
         let items = items.iter().map(|&(title, status)| DemoPlanItem { title, status }).collect();
         self.tell(&DemoMessage::Plan { items })
     }
 
-    /// Has a tool called and waits for what comes of it.
+    /// Calls a tool and waits for its result.
     pub(super) fn call(&mut self, call: &DemoCall<'_>) -> Result<DemoOutcome, Stop> {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
@@ -227,7 +226,7 @@ impl DemoTurn<'_> {
         }
     }
 
-    /// Takes notice of what came in during a turn; answers the outcome of a tool call.
+    /// Handles a message that arrived during a turn; returns the outcome of a tool call.
     fn mind(&mut self, heard: Heard) -> Result<Option<(String, DemoOutcome)>, Stop> {
         match heard {
             Heard::ToolResult { tool_id, result } => Ok(Some((tool_id, result))),
@@ -240,7 +239,7 @@ impl DemoTurn<'_> {
         }
     }
 
-    /// The end of the turn, with everything that was said in it.
+    /// The end of the turn, with all of its text.
     fn close(mut self, words: Result<String, Stop>) -> Result<(), Stop> {
         let status = match words {
             Ok(last) => {
@@ -278,7 +277,7 @@ fn write(
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|_| Stop::Over)
 }
 
-/// Plays a part until there is nobody left to play for.
+/// Plays a part until Muster closes the connection.
 pub(super) fn play(
     part: DemoPart,
     pace: Duration,
@@ -288,7 +287,7 @@ pub(super) fn play(
     let (sender, heard) = channel();
     thread::Builder::new().name("muster-demo-ears".to_owned()).spawn(move || {
         for line in input.lines().map_while(Result::ok) {
-            // What is no message of the protocol is no concern of a part.
+            // Messages that a part does not know are ignored.
             let Ok(message) = serde_json::from_str(&line) else { continue };
             if sender.send(message).is_err() {
                 break;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{part::DemoPart, stage};
 
-/// Muster's end of the line to an agent.
+/// Muster's end of the connection to an agent.
 struct Line {
     out: TcpStream,
     lines: BufReader<TcpStream>,
@@ -41,7 +41,7 @@ impl Line {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Answers every tool call until the turn is over; what was called, and the last words.
+    /// Answers every tool call until the turn is over; returns the calls and the final text.
     fn attend(&mut self, output: &str) -> (Vec<Value>, Value) {
         let mut calls = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! The folder of an export: what is in it, and how it is written without harming other files.
+//! The folder of an export: what it contains, and how it is written without harming other files.
 
 use std::{
     collections::BTreeSet,
@@ -8,26 +8,26 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use muster_api::fingerprint;
+use muster_core::run::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-/// Says what the folder holds.
+/// Name of the manifest.
 const MANIFEST: &str = "workspace.json";
 const LOG: &str = "log.jsonl";
 /// Value of `format` in the manifest.
 const FORMAT: &str = "muster-workspace";
 /// Newest version of the format.
 const VERSION: u32 = 1;
-/// Folders of the pages, with how the names of their pages start.
+/// Folders of the pages, with the prefix of their file names.
 const PAGES: [(&str, &str); 2] = [("plans", "PLAN-"), ("tasks", "TASK-")];
 
-/// What is written in the manifest.
+/// The content of the manifest.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Manifest {
     format: String,
     version: u32,
     pub(crate) workspace: String,
-    /// How many events the log holds.
+    /// Number of events in the log.
     events: u64,
     /// Fingerprint of the log.
     log_sha256: String,
@@ -41,7 +41,7 @@ impl Manifest {
             version: VERSION,
             workspace: workspace.to_owned(),
             events: log.lines().count() as u64,
-            log_sha256: fingerprint(log),
+            log_sha256: sha256_hex(log.as_bytes()),
         }
     }
 }
@@ -60,13 +60,13 @@ impl ExportFolder {
         let unused = fs::read_dir(path).with_context(|| format!("cannot read {place}"))?;
         if !folder.path.join(MANIFEST).exists() {
             if unused.count() > 0 {
-                bail!("{place} holds other files: name a new folder");
+                bail!("{place} contains other files: choose a new folder");
             }
             return Ok(folder);
         }
         let manifest = folder.manifest()?;
         if manifest.workspace != workspace {
-            bail!("{place} holds workspace {}: name another folder", manifest.workspace);
+            bail!("{place} contains workspace {}: choose another folder", manifest.workspace);
         }
         Ok(folder)
     }
@@ -82,12 +82,12 @@ impl ExportFolder {
         let file = self.path.join(MANIFEST);
         let place = file.display();
         let text = fs::read_to_string(&file)
-            .with_context(|| format!("{} is no exported workspace", self.path.display()))?;
+            .with_context(|| format!("{} is not an exported workspace", self.path.display()))?;
         let manifest: Manifest =
             serde_json::from_str(&text).with_context(|| format!("{place} cannot be read"))?;
         if manifest.format != FORMAT || manifest.version > VERSION {
             bail!(
-                "{place} has format {} version {}; this program knows {FORMAT} up to {VERSION}",
+                "{place} has format {} version {}; this program supports {FORMAT} up to {VERSION}",
                 manifest.format,
                 manifest.version
             );
@@ -95,32 +95,31 @@ impl ExportFolder {
         Ok(manifest)
     }
 
-    /// The whole log.
     pub(super) fn log(&self) -> anyhow::Result<String> {
         let file = self.path.join(LOG);
         let text = fs::read_to_string(&file);
-        // Git may have given the lines other ends.
+        // Git may have changed the line endings.
         let text = text.with_context(|| format!("cannot read {}", file.display()))?;
         Ok(text.replace("\r\n", "\n"))
     }
 
-    /// The whole log, when it is the one that was exported: a log that was changed by hand adds up
-    /// to something that the rules never allowed.
+    /// The whole log, if it is unchanged since its export: a log that was edited by hand may lead
+    /// to a state that the rules never allowed.
     pub(crate) fn exported_log(&self, manifest: &Manifest) -> anyhow::Result<String> {
         let log = self.log()?;
         let place = self.path.join(LOG);
         let lines = log.lines().count() as u64;
         let expected = manifest.events;
         if lines != expected {
-            bail!("{} holds {lines} events, it should be {expected}", place.display());
+            bail!("{} contains {lines} events instead of {expected}", place.display());
         }
-        if fingerprint(&log) != manifest.log_sha256 {
+        if sha256_hex(log.as_bytes()) != manifest.log_sha256 {
             bail!("{} was changed after its export", place.display());
         }
         Ok(log)
     }
 
-    /// A log to write anew.
+    /// A new log that replaces the old one.
     pub(super) fn open_log(&self) -> anyhow::Result<Log> {
         let fresh = self.path.join(format!("{LOG}.new"));
         let file =
@@ -128,7 +127,7 @@ impl ExportFolder {
         Ok(Log { writer: BufWriter::new(file), fresh, file: self.path.join(LOG) })
     }
 
-    /// Writes the pages, and removes those of plans and tasks that are gone.
+    /// Writes the pages, and removes those of deleted plans and tasks.
     pub(super) fn write_pages(&self, pages: &[(String, String)]) -> anyhow::Result<()> {
         for (folder, prefix) in PAGES {
             let folder = self.path.join(folder);
@@ -153,14 +152,14 @@ impl ExportFolder {
         Ok(())
     }
 
-    /// Writes the manifest; it goes last, so that it never promises what is not there.
+    /// Writes the manifest, last, so that it never describes files that are missing.
     pub(super) fn write_manifest(&self, manifest: &Manifest) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(manifest)?;
         write_changed(&self.path.join(MANIFEST), &format!("{text}\n"))
     }
 }
 
-/// A log in the making; it takes the old one's place when it is whole.
+/// A log that is being written; it replaces the old one when it is complete.
 pub(super) struct Log {
     writer: BufWriter<File>,
     fresh: PathBuf,
@@ -168,13 +167,12 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Adds a line.
     pub(super) fn write_line(&mut self, line: &str) -> io::Result<()> {
         self.writer.write_all(line.as_bytes())?;
         self.writer.write_all(b"\n")
     }
 
-    /// Puts the log in place.
+    /// Moves the log into place.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         let context = || format!("cannot write {}", self.file.display());
         self.writer.flush().with_context(context)?;
@@ -182,7 +180,7 @@ impl Log {
     }
 }
 
-/// Writes a file unless it holds that text already.
+/// Writes a file unless it already has this content.
 fn write_changed(file: &Path, text: &str) -> anyhow::Result<()> {
     if fs::read(file).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());

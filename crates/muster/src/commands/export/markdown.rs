@@ -21,7 +21,7 @@ use crate::{
 
 /// The page of a whole plan or task.
 pub(super) fn page(whole: &WholeEntity) -> anyhow::Result<String> {
-    let target = &whole.resume.target;
+    let target = &whole.resume.standing.target;
     let plan = target.plan.as_ref();
     let mut page = front_matter(target)?;
     writeln!(page, "# {} {}", target.id, target.title)?;
@@ -75,7 +75,7 @@ fn front_matter(target: &TargetView) -> anyhow::Result<String> {
         + &format!("created: {created}\nupdated: {updated}\n---\n\n"))
 }
 
-/// A value as JSON, which YAML reads as it is; nothing when there is none.
+/// A value as JSON, which is valid YAML; nothing when there is none.
 fn fact(name: &str, value: &impl Serialize) -> serde_json::Result<String> {
     Ok(match serde_json::to_string(value)?.as_str() {
         "null" | "[]" => String::new(),

@@ -1,5 +1,5 @@
-//! The gate in front of an agent's calls. Agents let a call pass when their hook breaks, so
-//! whatever is not a clear yes ends with exit code 2 here, and so does a defect of ours.
+//! The gate before an agent's calls. Agents allow a call when their hook breaks, so
+//! everything but a clear yes ends with exit code 2 here, including a bug of ours.
 
 use std::{
     io::{self, Read as _},
@@ -19,15 +19,15 @@ use crate::{USAGE, output};
 /// Bytes of a call that are read.
 const CALL_BYTES_MAX: u64 = 8 << 20;
 
-/// Where the server is asked.
+/// The address of the server.
 #[derive(Args)]
 pub(crate) struct HookEndpoint {
-    /// Socket at which the server hears the agent's hook
+    /// Socket where the server accepts requests from the agent's hook
     #[arg(long, value_name = "FILE")]
     socket: PathBuf,
 }
 
-/// What an agent is told when a call shall be made with other arguments.
+/// The reply to the agent that makes it call with other arguments.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Said<'a> {
@@ -42,7 +42,7 @@ struct Decision<'a> {
     updated_input: &'a Map<String, Value>,
 }
 
-/// Asks, and tells the agent what was decided.
+/// Asks the server and reports its decision to the agent.
 pub(super) fn run(asking: &HookEndpoint) -> ExitCode {
     let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| decided(asking)));
     match outcome {
@@ -55,7 +55,7 @@ pub(super) fn run(asking: &HookEndpoint) -> ExitCode {
     }
 }
 
-/// An error is the reason why the call is not made.
+/// An error is the reason for refusing the call.
 fn decided(asking: &HookEndpoint) -> anyhow::Result<()> {
     let mut call = String::new();
     io::stdin().lock().take(CALL_BYTES_MAX).read_to_string(&mut call)?;

@@ -1,4 +1,4 @@
-//! The resume capsule as a short text: what an agent needs to go on, the vital lines first.
+//! The resume capsule as a short text: what an agent needs to continue, most important lines first.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ use crate::{
 const CAPSULE_BYTES_MAX: usize = 2_000;
 /// Characters of a title; a capsule's own lines are shorter.
 const TITLE_CHARS_MAX: usize = 120;
-/// Open tasks named when none is focused.
+/// Open tasks listed when none is focused.
 const TASKS_NAMED_MAX: u32 = 5;
 
 /// Prints the capsule.
@@ -39,14 +39,14 @@ fn lines(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let capsule = desk.ask(&SnapshotCall { read_only: true })?.capsule;
     let mut lines = in_order(desk, &capsule);
     if capsule.radar.next.is_empty() {
-        // What is finished is no place to go on from: right behind it, where else there is work.
+        // A finished task is not where to continue, so other open work follows right after it.
         let open = open_tasks(desk)?.into_iter().map(|task| format!("Open: {task}"));
         lines.splice(2..2, open);
     }
     Ok(lines)
 }
 
-/// The vital lines first: what task, what next, how to close it.
+/// The most important lines first: which task, what is next, how to close it.
 fn in_order(desk: &OpenWorkspace, capsule: &Capsule) -> Vec<String> {
     let Capsule { target, radar, handoff, action, last_event, .. } = capsule;
     let workspace = desk.workspace();
@@ -81,7 +81,7 @@ fn action_line(action: &NextAction) -> String {
     format!("To {}: {} {arguments}", action.purpose, action.tool)
 }
 
-/// Tasks that could be worked on, those under way first.
+/// Tasks that could be worked on, active ones first.
 fn open_tasks(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     let mut lines = Vec::new();
     for status in [TaskStatus::Active, TaskStatus::Todo] {
@@ -116,11 +116,11 @@ fn without_focus(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
     Ok(lines)
 }
 
-/// As many of the lines, from the first on, as stay below the limit.
+/// As many lines from the start as fit the limit.
 fn fit(lines: &[String]) -> String {
     let mut capsule = String::new();
     for line in lines {
-        // A line break in what somebody wrote must not begin a line that looks like ours.
+        // A line break in user text must not start a line that looks like ours.
         let line = text::join_words(line, ' ');
         if capsule.len() + line.len() + 1 >= CAPSULE_BYTES_MAX {
             break;

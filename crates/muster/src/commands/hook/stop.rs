@@ -22,7 +22,7 @@ use crate::{
 /// Steps named in the reason.
 const STEPS_NAMED_MAX: usize = 5;
 
-/// Says whether the agent may stop.
+/// Decides whether the agent may stop.
 pub(super) fn run(desk: &OpenWorkspace, said: &HookInput) -> anyhow::Result<ExitCode> {
     let Some(EntityId::Task(task)) = desk.ask(&FocusCall {})?.focus else {
         return Ok(ExitCode::SUCCESS);
@@ -38,12 +38,12 @@ pub(super) fn run(desk: &OpenWorkspace, said: &HookInput) -> anyhow::Result<Exit
     }
     let reason = reason(desk, task, &begun)?;
     output::remark(&reason);
-    // Told once in this turn already: keeping on would never end.
+    // It was held back once in this turn already: doing so again could go on forever.
     Ok(if said.stop_hook_active { ExitCode::SUCCESS } else { ExitCode::from(USAGE) })
 }
 
 fn reason(desk: &OpenWorkspace, task: TaskId, begun: &[&StepObject]) -> anyhow::Result<String> {
-    let mut text = format!("{task} has begun work that has not passed its gate:\n");
+    let mut text = format!("{task} has started work that has not passed its gate:\n");
     for step in begun.iter().take(STEPS_NAMED_MAX) {
         let missing = StepState::from(*step).missing().join(", ");
         write!(text, "- {} {} needs {missing}", step.path, in_one_line(&step.title))?;
@@ -63,11 +63,14 @@ fn reason(desk: &OpenWorkspace, task: TaskId, begun: &[&StepObject]) -> anyhow::
         "Finish the work, then confirm with tasks_verify and close with tasks_close_step,"
     )?;
     writeln!(text, "arguments {target} and checkpoints, with proof where it is asked for.")?;
-    write!(text, "If it cannot go on, say why with tasks_note or tasks_block and tell the user.")?;
+    write!(
+        text,
+        "If you cannot go on, record why with tasks_note or tasks_block and tell the user."
+    )?;
     Ok(text)
 }
 
-/// What somebody wrote, so that it cannot look like a line of this reason.
+/// User text on one line, so that it cannot look like a line of this message.
 fn in_one_line(words: &str) -> String {
     text::join_words(words, ' ')
 }

@@ -1,4 +1,4 @@
-//! The way from the MCP server of one agent to the server that drives its run.
+//! The connection from the MCP server of one agent to the server that drives its run.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::client::Client;
 
-/// How long a call may take: whatever a person has to approve is answered before that.
+/// Timeout of a call: long enough for a person to answer an approval.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// The tools as the server tells them.
+/// The tools as the server lists them.
 #[derive(Deserialize)]
 struct Listing {
     tools: Vec<Listed>,
@@ -24,18 +24,18 @@ struct Listed {
     schema: Map<String, Value>,
 }
 
-/// A server that knows the agent's node by its token.
+/// A server that identifies the agent's node by its token.
 pub(super) struct NodeServer(Client);
 
 impl NodeServer {
-    /// The server behind a client that presents the token.
+    /// The server of a client that presents the token.
     pub(super) fn behind(client: Client) -> Self {
         Self(client.patient(ANSWER_TIMEOUT))
     }
 
     fn post(&self, folder: &str, name: &str, body: &Map<String, Value>) -> Result<Value, String> {
         if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(format!("there is no tool {name:?}"));
+            return Err(format!("unknown tool {name:?}"));
         }
         let path = format!("/api/agent/{folder}/{name}");
         self.0.post(&path, body).map_err(|error| format!("{error:#}"))

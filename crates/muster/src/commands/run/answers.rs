@@ -1,14 +1,9 @@
-//! What the server answers about runs.
+//! Responses of the server about runs.
 
-use muster_api::runs::ProviderFamily;
+use muster_api::runs::answers::ApprovalsAnswer;
 use muster_core::{
     Json,
-    run::{
-        approval::{Approval, Resolution},
-        command::StatusWish,
-        inbox::InboxItem,
-        view::snapshot::RunSnapshot,
-    },
+    run::{approval::Approval, command::StatusWish, inbox::InboxItem, view::snapshot::RunSnapshot},
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +20,7 @@ impl RunReply {
         Ok(client.get::<Self>(&format!("/api/runs/{id}?artifacts=none"))?.run)
     }
 
-    /// A run whose status has been changed.
+    /// A run whose status was changed.
     pub(super) fn change(
         client: &Client,
         id: &str,
@@ -59,35 +54,13 @@ pub(super) struct EventsReply {
     pub(super) events: Vec<Json>,
 }
 
-#[derive(Deserialize)]
-pub(crate) struct ApprovalsReply {
-    approvals: Vec<ApprovalRow>,
-}
-
-#[derive(Deserialize)]
-struct ApprovalRow {
-    approval: Approval,
-}
-
-impl ApprovalsReply {
-    /// Everything that waits for an answer.
-    pub(crate) fn pending(client: &Client) -> anyhow::Result<Vec<Approval>> {
-        let answer: Self = client.get("/api/approvals")?;
-        Ok(answer.approvals.into_iter().map(|row| row.approval).collect())
-    }
-}
-
-#[derive(Deserialize)]
-pub(crate) struct ResolvedReply {
-    pub(super) resolution: Option<Resolution>,
+/// Everything that waits for an answer.
+pub(crate) fn pending_approvals(client: &Client) -> anyhow::Result<Vec<Approval>> {
+    let answer: ApprovalsAnswer = client.get("/api/approvals")?;
+    Ok(answer.approvals.into_iter().map(|row| row.approval).collect())
 }
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct InboxReply {
     pub(super) inbox: Vec<InboxItem>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct ProvidersReply {
-    pub(super) providers: Vec<ProviderFamily>,
 }

@@ -1,14 +1,14 @@
-//! Which agent is behind the nodes that name none.
+//! The agent of nodes that name none.
 
 use anyhow::bail;
 use clap::Args;
-use muster_api::runs::ProviderFamily;
+use muster_api::runs::{ProviderFamily, answers::ProvidersAnswer};
 use muster_core::run::node::{DEFAULT_PROFILE, Provider};
 
-use super::{answers::ProvidersReply, graph::Graph};
+use super::graph::Graph;
 use crate::client::Client;
 
-/// The agent of nodes that name none.
+/// Fills in the agent of nodes that name none.
 #[derive(Args)]
 pub(super) struct DefaultAgent {
     /// Provider of nodes that name none: claude, codex, gemini or custom [default: the first that
@@ -22,14 +22,14 @@ pub(super) struct DefaultAgent {
 }
 
 impl DefaultAgent {
-    /// The graph with an agent behind each of its nodes.
+    /// The graph with an agent for each of its nodes.
     pub(super) fn staff(&self, client: &Client, mut graph: Graph) -> anyhow::Result<Graph> {
         let mut open = graph.nodes.iter_mut().filter(|node| !node.contains_key("provider"));
         let Some(first) = open.next() else { return Ok(graph) };
         let provider = match (&self.provider, &self.profile) {
             (Some(provider), _) => provider.clone(),
             (None, Some(_)) => "custom".to_owned(),
-            (None, None) => ready(&client.get::<ProvidersReply>("/api/providers")?.providers)?,
+            (None, None) => ready(&client.get::<ProvidersAnswer>("/api/providers")?.providers)?,
         };
         for node in std::iter::once(first).chain(open) {
             node.insert("provider".to_owned(), provider.clone().into());
@@ -55,7 +55,7 @@ fn ready(known: &[ProviderFamily]) -> anyhow::Result<String> {
     bail!("no agent is ready on this machine:{}", known.iter().map(missing).collect::<String>())
 }
 
-/// Whether there is a program behind a node that names no profile.
+/// Whether a node that names no profile can be started.
 fn is_installed(family: &ProviderFamily) -> bool {
     match family.name {
         Provider::Custom => {
@@ -67,7 +67,7 @@ fn is_installed(family: &ProviderFamily) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Provider, ProvidersReply, ready};
+    use super::{Provider, ProvidersAnswer, ready};
 
     #[test]
     fn the_first_agent_that_can_work_is_taken_and_none_says_what_is_missing() {
@@ -80,7 +80,7 @@ mod tests {
              "byProfile": {}},
             {"name": "gemini", "profiles": [], "available": false, "detail": "npm install it",
              "byProfile": {}}]}"#;
-        let mut known = serde_json::from_str::<ProvidersReply>(survey).unwrap().providers;
+        let mut known = serde_json::from_str::<ProvidersAnswer>(survey).unwrap().providers;
         assert_eq!(ready(&known).unwrap(), "claude");
         known.retain(|family| matches!(family.name, Provider::Codex | Provider::Gemini));
         let none = ready(&known).unwrap_err().to_string();

@@ -1,7 +1,7 @@
-//! The file of a graph: fields of the run, nodes and edges, with the names that the server takes.
+//! The graph file: fields of the run, nodes and edges, with the names that the server uses.
 //!
 //! Nodes are named in edges by their alias or label. `role` and `profile` are short for
-//! `roleTemplate` and `providerProfile`. What is wrong with a value, the server says.
+//! `roleTemplate` and `providerProfile`. The server checks the values.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -9,13 +9,13 @@ use anyhow::{Context as _, bail};
 use muster_core::run::{id::NodeId, node::NodePatch};
 use serde_json::{Map, Value};
 
-/// Fields as the file has them; what is wrong with one, the server says.
+/// Fields as in the file; the server checks them.
 pub(super) type Fields = Map<String, Value>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Graph {
     pub(super) run: Fields,
-    /// Its nodes; those without a provider get one before the run is made.
+    /// Its nodes; those without a provider get one before the run is created.
     pub(super) nodes: Vec<Fields>,
     edges: Vec<Fields>,
 }
@@ -31,11 +31,12 @@ pub(super) fn single() -> Graph {
 }
 
 pub(super) fn read(file: &Path) -> anyhow::Result<Graph> {
-    let text = fs::read_to_string(file).with_context(|| format!("no file {}", file.display()))?;
+    let text =
+        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     parse(&text).with_context(|| format!("in {}", file.display()))
 }
 
-/// Reads the text of one.
+/// Parses a graph.
 pub(crate) fn parse(text: &str) -> anyhow::Result<Graph> {
     let mut run: Fields = toml::from_str(text)?;
     let mut nodes = tables(&mut run, "nodes")?;
@@ -60,7 +61,7 @@ fn tables(run: &mut Fields, name: &str) -> anyhow::Result<Vec<Fields>> {
 }
 
 impl Graph {
-    /// The edges with the ids that the nodes have got.
+    /// The edges with the ids of the created nodes.
     pub(super) fn edges(&self, nodes: &BTreeMap<NodeId, NodePatch>) -> anyhow::Result<Vec<Fields>> {
         let is_called = |node: &NodePatch, name: &str| {
             node.label.as_deref() == Some(name)
@@ -69,12 +70,12 @@ impl Graph {
         let id = |name: &Value| {
             let named = |word| nodes.iter().find(|(_, node)| is_called(node, word));
             let found = name.as_str().and_then(named).map(|(id, _)| id.to_string());
-            found.with_context(|| format!("no node is called {name}"))
+            found.with_context(|| format!("no node has the alias or label {name}"))
         };
         let connected = |edge: &Fields| {
             let mut edge = edge.clone();
             for end in ["from", "to"] {
-                let name = edge.get(end).with_context(|| format!("an edge needs {end}"))?;
+                let name = edge.get(end).with_context(|| format!("an edge has no `{end}`"))?;
                 let id = id(name)?;
                 edge.insert(end.to_owned(), id.into());
             }

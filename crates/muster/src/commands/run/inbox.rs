@@ -1,4 +1,4 @@
-//! The inputs of a run's nodes: those that wait for a turn, and those that failed and wait for a
+//! The inputs of a run's nodes: those waiting for a turn, and failed ones waiting for a
 //! person.
 
 use anyhow::bail;
@@ -24,7 +24,7 @@ use crate::{
 const ID_COLUMNS: usize = 36;
 const NAME_COLUMNS: usize = 16;
 const STATE_COLUMNS: usize = 6;
-/// Columns before what an input says.
+/// Columns before the text of an input.
 const LEAD_COLUMNS: usize = ID_COLUMNS + NAME_COLUMNS + STATE_COLUMNS + 6;
 
 /// An input with its node.
@@ -35,7 +35,7 @@ struct Input {
 }
 
 impl Input {
-    /// What it says, in one line.
+    /// Its text, on one line.
     fn words(&self) -> String {
         let said = match &self.item.content {
             InboxContent::Message(message) => &message.content,
@@ -54,7 +54,7 @@ impl Input {
     }
 }
 
-/// The body of a request that says everything by its path.
+/// The body of a request that is fully described by its path.
 #[derive(Serialize)]
 struct NoFields {}
 
@@ -64,31 +64,31 @@ pub(super) fn show(client: &Client, run: &str, look: &Look) -> anyhow::Result<()
     let raw = InboxReply { inbox: inputs.iter().map(|input| input.item.clone()).collect() };
     look.print(&raw, |screen| {
         if inputs.is_empty() {
-            return Ok("nothing waits for the nodes of this run\n".to_owned());
+            return Ok("no inputs are waiting or failed in this run\n".to_owned());
         }
         Ok(inputs.iter().map(|input| input.line(screen)).collect())
     })
 }
 
-/// Gives one that failed to its node again.
+/// Sends a failed input to its node again.
 pub(super) fn resend(client: &Client, run: &str, input: &str) -> anyhow::Result<()> {
     let input = find(client, run, input)?;
     client.post::<IgnoredAny>(&format!("{}/resend", path(run, &input)), &NoFields {})?;
-    Ok(output::print(&format!("{} is queued for {}\n", input.item.id, input.label))?)
+    Ok(output::print(&format!("{} was queued for {}\n", input.item.id, input.label))?)
 }
 
 /// Deletes one.
 pub(super) fn discard(client: &Client, run: &str, input: &str) -> anyhow::Result<()> {
     let input = find(client, run, input)?;
     client.delete(&path(run, &input))?;
-    Ok(output::print(&format!("{} is deleted\n", input.item.id))?)
+    Ok(output::print(&format!("{} was deleted\n", input.item.id))?)
 }
 
 fn path(run: &str, input: &Input) -> String {
     format!("/api/runs/{run}/nodes/{}/inbox/{}", input.node, input.item.id)
 }
 
-/// The input that an id, or the end of one, means.
+/// The input with this id, or whose id ends with it.
 fn find(client: &Client, run: &str, id: &str) -> anyhow::Result<Input> {
     let mut meant: Vec<Input> = all(client, run)?
         .into_iter()

@@ -24,19 +24,19 @@ const NAME_COLUMNS: usize = 12;
 /// Columns before the text: time, number, name, and what is between them.
 const LEAD_COLUMNS: usize = 8 + 2 + 6 + 2 + NAME_COLUMNS + 2;
 
-/// Where an event is in the run.
+/// The position of an event in the run.
 #[derive(Debug, Deserialize)]
 pub(super) struct EventStamp {
     pub(super) seq: u64,
     ts: String,
 }
 
-/// What the nodes of a run are called, as its events tell.
+/// The names of a run's nodes, collected from its events.
 #[derive(Debug, Default)]
 pub(super) struct NodeNames(BTreeMap<NodeId, String>);
 
 impl NodeNames {
-    /// Learns the names that a run has now.
+    /// Adds the names that a run has now.
     pub(super) fn of(run: &RunSnapshot<'_>) -> Self {
         let named = run.nodes.iter().filter_map(|(id, node)| Some((*id, node.label.clone()?)));
         Self(named.collect())
@@ -59,7 +59,7 @@ impl NodeNames {
     }
 }
 
-/// The line of an event; nothing for those that only machines need.
+/// The line of an event; `None` for events that only programs need.
 pub(super) fn event(
     screen: Screen,
     names: &mut NodeNames,
@@ -68,11 +68,11 @@ pub(super) fn event(
 ) -> Option<String> {
     names.learn(event);
     let (tone, words) = told(names, event)?;
-    // The clock without the date.
+    // The time without the date.
     let clock = stamp.ts.get(11..19).unwrap_or(&stamp.ts);
     let lead = screen.paint(Tone::Faint, &format!("{clock}  {:>6}", stamp.seq));
     let who = if let RunFact::HandoffSent(sent) = &event.fact {
-        // The one who hands something over, not the one who gets it.
+        // The sender of a handoff, not its receiver.
         Some(sent.envelope.from_node_id)
     } else {
         event.node_id
@@ -84,7 +84,7 @@ pub(super) fn event(
     Some(format!("{lead}  {who}  {words}\n"))
 }
 
-/// What a person has to read or decide about is there to its last word; the rest is one line each.
+/// What a person has to read or decide about is shown in full; the rest is one line each.
 fn laid_out(screen: Screen, fact: &RunFact, words: &str) -> String {
     let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
     let indent = " ".repeat(LEAD_COLUMNS);
@@ -104,7 +104,7 @@ fn laid_out(screen: Screen, fact: &RunFact, words: &str) -> String {
     screen.wrapped(words.trim(), &indent).join("\n").trim_start().to_owned()
 }
 
-/// The words of an event and how they are painted.
+/// The text of an event and its colour.
 fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
     let (tone, words) = match &event.fact {
         RunFact::RunPatched(patched) => (Tone::Strong, status(&patched.patch.run)?),
@@ -117,7 +117,7 @@ fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
             (Tone::Bad, format!("budget: {} {}", reached.metric, reached.level))
         }
         RunFact::ViolationFound(found) => {
-            (Tone::Bad, format!("must not write {}", Json::of(&found.paths)))
+            (Tone::Bad, format!("may not write {}", Json::of(&found.paths)))
         }
         RunFact::NodeProgressed(node) if node.status == NodeStatus::Failed => {
             (Tone::Bad, format!("failed: {}", node.summary))
@@ -166,7 +166,7 @@ fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
     Some((Some(tone), words))
 }
 
-/// What a turn changed, unless it was nothing.
+/// The changes of a turn; `None` if there are none.
 fn changes(artifact: &Artifact) -> Option<(Tone, String)> {
     let diff = artifact.metadata.diff.as_ref().filter(|diff| !diff.files_changed.is_empty())?;
     let is_diff = artifact.kind == ArtifactKind::Diff;
@@ -183,10 +183,10 @@ fn status(patch: &RunPatch) -> Option<String> {
     })
 }
 
-/// The argument that tells most of a call, by its names.
+/// The most telling argument of a call, by its name.
 const VITAL: [&str; 6] = ["cmd", "command", "path", "to", "label", "summary"];
 
-/// A call of a tool, by what matters most of it.
+/// A call of a tool, shortened to its most telling argument.
 fn call(Tool { name, args, .. }: &Tool) -> String {
     match VITAL.into_iter().find_map(|key| args.get(key)?.as_str()) {
         Some(vital) => format!("{name} {vital}"),
@@ -202,9 +202,9 @@ fn whole_call(tool: &Tool) -> String {
     call(tool)
 }
 
-/// What is to be approved, with the command that does it.
+/// An approval, with the command that gives it.
 pub(super) fn approval(id: ApprovalId, tool: &Tool) -> String {
-    // On one line: nothing of the call can look like a line of ours.
+    // On one line: nothing in the call can look like a line of ours.
     let call = whole_call(tool);
     format!("{}\nmuster run approve {}", spelled_out(&call), spelled_out(&id.to_string()))
 }

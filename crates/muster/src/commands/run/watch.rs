@@ -1,4 +1,4 @@
-//! `muster run watch`: a run's events as they happen, one line each.
+//! `muster run watch`: a run's events as they happen, one per line.
 
 use std::{process::ExitCode, thread::sleep, time::Duration};
 
@@ -12,9 +12,9 @@ use super::{
 };
 use crate::{client::Client, output, people::Look};
 
-/// Pause between two looks when nothing happened.
+/// Pause between two requests when nothing happened.
 const PAUSE: Duration = Duration::from_millis(300);
-/// Events that are asked for at once.
+/// Events per request.
 const PAGE_EVENTS: u32 = 500;
 
 /// Follow a run's events until it ends or Ctrl+C
@@ -23,7 +23,7 @@ pub(super) struct WatchRun {
     /// The run, or the beginning of its id
     pub(super) id: String,
 
-    /// Begin behind this event; 0 shows everything so far
+    /// Start after this event; 0 shows everything so far
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     since: u64,
 
@@ -33,13 +33,13 @@ pub(super) struct WatchRun {
 }
 
 impl WatchRun {
-    /// The last event that was seen.
+    /// The last event that was printed.
     pub(super) fn since(&self) -> u64 {
         self.since
     }
 }
 
-/// Prints events until the run has ended; the exit code says how.
+/// Prints events until the run has ended; the exit code is its outcome.
 pub(crate) fn run(
     client: &Client,
     id: &str,
@@ -67,7 +67,7 @@ pub(crate) fn run(
             continue;
         }
         let shown = RunReply::get(client, id)?;
-        let status = shown.run.status.context("the server shows a run without a status")?;
+        let status = shown.run.status.context("the server returned a run without a status")?;
         if shown.last_seq == since && (once || ends(status)) {
             return Ok(finish(status, once));
         }
@@ -75,7 +75,7 @@ pub(crate) fn run(
     }
 }
 
-/// Whether nothing more happens until a person does something.
+/// Whether nothing more happens until a person acts.
 fn ends(status: RunStatus) -> bool {
     match status {
         RunStatus::Completed | RunStatus::Failed | RunStatus::Paused => true,

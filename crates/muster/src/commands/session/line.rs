@@ -1,10 +1,11 @@
-//! One event of a session as one line for people; and why a session said no.
+//! One event of a session as one line for people; and rejections of a session in words.
 
 use muster_core::{
-    Recorded,
-    session::{SessionEvent, SessionRejection},
+    Timestamp,
+    session::{SessionRejection, event::EventBody},
     text,
 };
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::screen::{Screen, Tone, cut};
@@ -14,17 +15,22 @@ const LEAD_COLUMNS: usize = 42;
 /// Columns of a type.
 const KIND_COLUMNS: usize = 18;
 
+/// What is shown of an event.
+#[derive(Deserialize)]
+pub(super) struct WatchedEvent {
+    seq: u64,
+    timestamp_ms: Timestamp,
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    data: EventBody,
+}
+
 /// The line of an event; that of a task names its node in the C-Tree only where that is wanted.
-pub(super) fn event(
-    screen: Screen,
-    recorded: &Recorded<SessionEvent>,
-    with_task_node: bool,
-) -> String {
-    let Recorded { seq, at, event, .. } = recorded;
-    let time = at.rfc3339();
+pub(super) fn event(screen: Screen, event: &WatchedEvent, with_task_node: bool) -> String {
+    let time = event.timestamp_ms.rfc3339();
     // The clock without the date.
     let clock = time.get(11..19).unwrap_or(&time);
-    let lead = screen.paint(Tone::Faint, &format!("{clock}  {seq:>6}"));
+    let lead = screen.paint(Tone::Faint, &format!("{clock}  {:>6}", event.seq));
     let kind = screen.paint(tone(event), &format!("{:<KIND_COLUMNS$}", event.kind));
     let room = screen.columns().saturating_sub(LEAD_COLUMNS).max(20);
     let mut words = words(event);
@@ -35,7 +41,7 @@ pub(super) fn event(
     format!("{lead}  {kind}  {}\n", cut(&words, room))
 }
 
-fn tone(event: &SessionEvent) -> Tone {
+fn tone(event: &WatchedEvent) -> Tone {
     let failed = event
         .data
         .get("status")
@@ -52,7 +58,7 @@ fn tone(event: &SessionEvent) -> Tone {
 }
 
 /// What the event says, in a few words.
-fn words(event: &SessionEvent) -> String {
+fn words(event: &WatchedEvent) -> String {
     let data = &event.data;
     if let Some(todo) = data.get("todo").filter(|todo| todo.is_object()) {
         return format!(
@@ -81,7 +87,7 @@ fn words(event: &SessionEvent) -> String {
     }
 }
 
-/// The titles of a list with a mark for each status.
+/// The titles of a list, each with a mark for its status.
 fn items(todo: &Value) -> String {
     let Some(items) = todo.get("items").and_then(Value::as_array) else {
         return word(todo, "op");
@@ -107,10 +113,10 @@ fn compact(value: Option<&Value>) -> String {
     value.filter(|value| !value.is_null()).map(ToString::to_string).unwrap_or_default()
 }
 
-/// Why a session said no, for people.
+/// A rejection of a session, for people.
 pub(super) fn refusal(rejection: &SessionRejection) -> String {
     if *rejection == SessionRejection::UnknownSession {
-        return "there is no such session: `muster sessions` lists them".to_owned();
+        return "the session does not exist: `muster sessions` lists them".to_owned();
     }
     if *rejection == SessionRejection::SessionEnded {
         return "the session was deleted".to_owned();
@@ -122,15 +128,11 @@ pub(super) fn refusal(rejection: &SessionRejection) -> String {
         let list = items.join("\n  ");
         return format!("the list has revision {actual}, not {expected}; it is now\n  {list}");
     }
-    format!("the session says no: {rejection:?}")
+    format!("the session refused it: {rejection:?}")
 }
 
 #[cfg(test)]
 mod tests {
-    use muster_core::{
-        Recorded, Timestamp,
-        session::{SessionEvent, event::EventPlace},
-    };
     use serde_json::json;
 
     use super::event;
@@ -141,9 +143,8 @@ mod tests {
     }
 
     fn shown(kind: &str, body: &serde_json::Value, with_task_node: bool) -> String {
-        let said = SessionEvent::of(kind, EventPlace::default(), body);
-        let recorded = Recorded { global: 0, seq: 7, at: Timestamp(0), event: said };
-        event(Screen::PLAIN, &recorded, with_task_node)
+        let wire = json!({"seq": 7, "timestamp_ms": 0, "type": kind, "data": body});
+        event(Screen::PLAIN, &serde_json::from_value(wire).unwrap(), with_task_node)
     }
 
     #[test]

@@ -1,29 +1,31 @@
-//! `muster session watch`: a session's events as they happen, one line each.
+//! `muster session watch`: a session's events as they happen, one per line.
 
 use std::process::ExitCode;
 
 use clap::Args;
-use muster_api::{App, StreamUpdate};
+use muster_api::{App, Batch, Encoded, EventRow, News, session_event_text};
 use muster_core::{
-    Recorded,
     display_switches::DisplaySwitches,
-    session::{SessionEvent, SessionId, body, encode},
+    session::{SessionId, body},
 };
 use tokio::{runtime, signal};
 
-use super::{line, named, told};
+use super::{
+    line::{self, WatchedEvent},
+    named, told,
+};
 use crate::{config::Settings, output, people::Look, screen::Screen, storage};
 
 /// Follow a session's events until Ctrl+C
 ///
-/// Reads the store itself, so that no server is needed. Colours only on a terminal. Events of the
-/// C-Tree are shown where the settings say so (ctrees.enabled); --json prints all events.
+/// Reads the store directly, so no server is needed. Colours only on a terminal. Events of the
+/// C-Tree are shown if the settings enable them (ctrees.enabled); --json prints all events.
 #[derive(Args)]
 pub(super) struct WatchSession {
     /// The session
     id: String,
 
-    /// Begin with what happened so far: everything, or the last N events
+    /// Start with what happened so far: everything, or the last N events
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "18446744073709551615")]
     replay: Option<u64>,
 
@@ -35,7 +37,7 @@ pub(super) struct WatchSession {
     look: Look,
 }
 
-/// Prints events until the session ends or the person has seen enough.
+/// Prints events until the session ends or the person stops it.
 pub(super) fn run(settings: &Settings, watch: &WatchSession) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
     let id = named(&watch.id)?;
@@ -60,23 +62,22 @@ async fn follow(
     (after, until): (u64, Option<u64>),
     shown: &Shown<'_>,
 ) -> anyhow::Result<()> {
-    let mut events = app.engine().subscribe(id.stream(), after);
+    let encode = |stream: &str, row: &EventRow| {
+        session_event_text(stream, row).map_or(Encoded::End, |json| Encoded::Frame(json.into()))
+    };
+    let mut events = told(app.sessions().follow(id, after, encode))?;
     loop {
         if until.is_some_and(|until| events.position() >= until) {
             return Ok(());
         }
         match events.next().await? {
-            StreamUpdate::Resync { seq } => output::print(&format!("… went on to event {seq}\n"))?,
-            StreamUpdate::Events(rows) => {
-                for row in rows {
-                    let event: SessionEvent = serde_json::from_str(&row.body)?;
-                    if event.is_end() {
-                        return Ok(output::print("the session was deleted\n")?);
-                    }
-                    let recorded = Recorded { global: 0, seq: row.seq, at: row.at, event };
-                    shown.print(id, &recorded)?;
+            News::Events(batches) => {
+                for (_, json) in batches.iter().flat_map(Batch::frames) {
+                    shown.print(std::str::from_utf8(json)?)?;
                 }
             }
+            News::Gap { to, .. } => output::print(&format!("… went on to event {to}\n"))?,
+            News::End => return Ok(output::print("the session was deleted\n")?),
         }
     }
 }
@@ -89,15 +90,16 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn print(&self, id: &SessionId, recorded: &Recorded<SessionEvent>) -> anyhow::Result<()> {
+    fn print(&self, json: &str) -> anyhow::Result<()> {
         if self.look.json {
-            return Ok(output::print_json_line(&encode(id, recorded))?);
+            return Ok(output::print_json_line(json)?);
         }
-        let is_tree = [body::CTREE_NODE, body::CTREE_SNAPSHOT].contains(&&*recorded.event.kind);
+        let event: WatchedEvent = serde_json::from_str(json)?;
+        let is_tree = [body::CTREE_NODE, body::CTREE_SNAPSHOT].contains(&&*event.kind);
         if is_tree && !self.gate.summary_visible() {
             return Ok(());
         }
-        let line = line::event(self.screen, recorded, self.gate.task_node_visible());
+        let line = line::event(self.screen, &event, self.gate.task_node_visible());
         Ok(output::print_on(self.screen, &line)?)
     }
 }

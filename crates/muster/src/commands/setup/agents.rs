@@ -1,4 +1,4 @@
-//! Which files each agent reads, and what goes into them.
+//! The configuration files of each agent, and their content.
 
 use std::{env, path::PathBuf};
 
@@ -19,7 +19,7 @@ pub(super) const SERVER: &str = "muster";
 /// Seconds that an agent waits for a hook.
 const HOOK_TIMEOUT_SECONDS: u64 = 30;
 
-/// This installation as an agent has to name it.
+/// How an agent's configuration refers to this installation.
 pub(super) struct AgentInstallation {
     program: String,
     /// Flags that name the store and the workspace.
@@ -28,7 +28,7 @@ pub(super) struct AgentInstallation {
 }
 
 impl AgentInstallation {
-    /// Finds out how this program is called, and with which flags.
+    /// Finds the name of this program and the flags that it needs.
     pub(super) fn new(
         settings: &Settings,
         workspace: Option<String>,
@@ -45,7 +45,7 @@ impl AgentInstallation {
         Ok(Self { program: program()?, flags, project })
     }
 
-    /// What has to be in which file.
+    /// The required content of each file.
     pub(super) fn changes(&self, agent: Agent) -> anyhow::Result<Vec<FileChange>> {
         match agent {
             Agent::Claude => self.claude(),
@@ -97,7 +97,7 @@ impl AgentInstallation {
         Ok(json_change(folder.join(".gemini/settings.json"), wanted))
     }
 
-    /// The words behind the program.
+    /// The arguments of the program.
     fn words(&self, command: &str) -> Vec<String> {
         command.split(' ').map(str::to_owned).chain(self.flags.iter().cloned()).collect()
     }
@@ -123,9 +123,9 @@ fn json_change(file: PathBuf, wanted: Value) -> FileChange {
     FileChange { file, snippet, edit: FileEdit::Json(wanted) }
 }
 
-/// The name under which the search path has this very program, else its place.
+/// The name that finds this very program in the search path, else its full path.
 fn program() -> anyhow::Result<String> {
-    let own = env::current_exe().context("cannot tell where this program is")?;
+    let own = env::current_exe().context("cannot find the path of this program")?;
     let found = env::var_os("PATH").into_iter().flat_map(|path| {
         env::split_paths(&path).map(|folder| folder.join(SERVER)).collect::<Vec<_>>()
     });
@@ -135,10 +135,10 @@ fn program() -> anyhow::Result<String> {
 }
 
 fn home() -> anyhow::Result<PathBuf> {
-    env::home_dir().context("no home folder is known: name a project with --dir DIR")
+    env::home_dir().context("the home folder is unknown: name a project with --dir DIR")
 }
 
-/// A workspace named after a project's folder, with `-` for what no workspace may have.
+/// A workspace named after a project's folder, with `-` for characters that are not allowed.
 fn named_after(project: Option<&PathBuf>) -> Option<String> {
     let name = project?.file_name()?.to_string_lossy();
     let fit = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
@@ -148,7 +148,7 @@ fn named_after(project: Option<&PathBuf>) -> Option<String> {
     name.parse::<WorkspaceId>().ok().map(|workspace| workspace.to_string())
 }
 
-/// A word that a POSIX shell takes as it is.
+/// Quotes a word for a POSIX shell.
 fn shell_word(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! A change of a configuration file: worked out first, applied with the old file kept beside it.
+//! A change of a configuration file: computed first, then applied with a copy of the old file kept.
 
 use std::{
     fs, io,
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::{json, toml::ServerTable};
 
-/// What a file shall hold, whatever else is in it.
+/// The required content of a file, whatever else it has.
 pub(super) struct FileChange {
     pub(super) file: PathBuf,
-    /// What belongs in it, for people.
+    /// The content to show to people.
     pub(super) snippet: String,
-    /// How it gets there.
+    /// How it is put in.
     pub(super) edit: FileEdit,
 }
 
@@ -27,9 +27,9 @@ pub(super) enum FileEdit {
     Toml(ServerTable),
 }
 
-/// What a change comes to, given the file as it is.
+/// The result of a change, given the current file.
 pub(super) enum FileOutcome {
-    /// There is no such file yet.
+    /// The file does not exist yet.
     Created(String),
     /// The file changes.
     Changed(String),
@@ -37,18 +37,18 @@ pub(super) enum FileOutcome {
 }
 
 impl FileOutcome {
-    /// What would happen.
+    /// A description of what would happen.
     pub(super) fn plan(&self) -> &'static str {
         match self {
-            Self::Created(_) => "does not exist yet; this would go in",
-            Self::Changed(_) => "other settings stay; this would be added or brought up to date",
-            Self::InPlace => "in place already",
+            Self::Created(_) => "does not exist yet; it would be created with",
+            Self::Changed(_) => "other settings stay; this would be added or updated",
+            Self::InPlace => "already in place",
         }
     }
 }
 
 impl FileChange {
-    /// Works out what the file would become; touches nothing.
+    /// Computes the new content of the file; changes nothing.
     pub(super) fn outcome(&self) -> anyhow::Result<FileOutcome> {
         let old = match fs::read_to_string(&self.file) {
             Ok(text) => Some(text),
@@ -62,7 +62,7 @@ impl FileChange {
             FileEdit::Toml(table) => table.put_into(old.as_deref().unwrap_or_default()),
         };
         let new = new.with_context(|| {
-            format!("{} was left alone; add this by hand:\n{}", self.file.display(), self.snippet)
+            format!("{} was not changed; add this by hand:\n{}", self.file.display(), self.snippet)
         })?;
         Ok(match (old, new) {
             (Some(_), None) => FileOutcome::InPlace,
@@ -71,11 +71,11 @@ impl FileChange {
         })
     }
 
-    /// Writes the file, and says what was done.
+    /// Writes the file, and reports what was done.
     pub(super) fn apply(&self, outcome: &FileOutcome) -> anyhow::Result<String> {
         let context = || format!("cannot write {}", self.file.display());
         match outcome {
-            FileOutcome::InPlace => Ok("in place already; nothing was written".to_owned()),
+            FileOutcome::InPlace => Ok("already in place; nothing was written".to_owned()),
             FileOutcome::Created(text) => {
                 if let Some(folder) = self.file.parent() {
                     fs::create_dir_all(folder).with_context(context)?;
@@ -87,19 +87,19 @@ impl FileChange {
                 let backup = free_name(&self.file)?;
                 fs::copy(&self.file, &backup).with_context(context)?;
                 replace(&self.file, text).with_context(context)?;
-                Ok(format!("written; as it was: {}", backup.display()))
+                Ok(format!("written; the old file is {}", backup.display()))
             }
         }
     }
 }
 
-/// Puts the new text in the file's place at once, with the rights that it had. A link stays a link.
+/// Replaces the content of the file atomically and keeps its permissions. A link stays a link.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let file = file.canonicalize()?;
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".muster-{}", std::process::id()));
     let fresh = file.with_file_name(name);
-    // Copied, not created, so that nobody else gets to read what was private.
+    // Copied, not created, so that a private file does not become readable for others.
     let written = fs::copy(&file, &fresh)
         .and_then(|_| fs::write(&fresh, text))
         .and_then(|()| fs::rename(&fresh, &file));
@@ -109,7 +109,7 @@ fn replace(file: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// A name beside the file that nothing has yet.
+/// A free name for the copy beside the file.
 fn free_name(file: &Path) -> anyhow::Result<PathBuf> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     for number in 1..1_000 {
@@ -119,5 +119,5 @@ fn free_name(file: &Path) -> anyhow::Result<PathBuf> {
             return Ok(candidate);
         }
     }
-    bail!("{} has too many copies beside it: remove some", file.display())
+    bail!("{} has too many backup copies: remove some", file.display())
 }

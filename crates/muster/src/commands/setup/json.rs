@@ -1,20 +1,20 @@
-//! Merges settings into a JSON file without touching the others.
+//! Merges settings into a JSON file without changing the others.
 
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value, json};
 
-/// JSON as people keep it in files.
+/// JSON as it is usually formatted in files.
 pub(super) fn text(value: &Value) -> String {
     serde_json::to_string_pretty(value)
         .unwrap_or_else(|error| unreachable!("settings are plain JSON: {error}"))
 }
 
-/// The file's new text, or `None` when everything wanted is there.
+/// The new content of the file, or `None` when everything is in place.
 pub(super) fn merged(old: &str, wanted: &Value) -> anyhow::Result<Option<String>> {
     let before: Value = if old.trim().is_empty() {
         json!({})
     } else {
-        serde_json::from_str(old).context("it is no plain JSON (comments cannot be kept)")?
+        serde_json::from_str(old).context("it is not plain JSON (comments cannot be kept)")?
     };
     let mut after = before.clone();
     merge(&mut after, wanted, "the file")?;
@@ -23,10 +23,10 @@ pub(super) fn merged(old: &str, wanted: &Value) -> anyhow::Result<Option<String>
 
 fn merge(into: &mut Value, wanted: &Value, place: &str) -> anyhow::Result<()> {
     let Some(wanted) = wanted.as_object() else { return Ok(()) };
-    let Some(object) = into.as_object_mut() else { bail!("{place} holds no JSON object") };
+    let Some(object) = into.as_object_mut() else { bail!("{place} is not a JSON object") };
     for (key, value) in wanted {
         match (key.as_str(), value) {
-            // Our own entry is ours as a whole, but for keys that we do not set.
+            // Our own entry is replaced as a whole, except for keys that we do not set.
             (super::agents::SERVER, Value::Object(entry)) => own_entry(object, key, entry),
             (_, Value::Array(groups)) => hooks(object, key, groups)?,
             _ => {
@@ -51,10 +51,10 @@ fn own_entry(object: &mut Map<String, Value>, key: &str, entry: &Map<String, Val
     }
 }
 
-/// Adds our command to the hooks of an event, or brings it up to date where it is.
+/// Adds our command to the hooks of an event, or updates it in place.
 fn hooks(object: &mut Map<String, Value>, event: &str, groups: &[Value]) -> anyhow::Result<()> {
     let present = object.entry(event).or_insert_with(|| json!([]));
-    let Some(present) = present.as_array_mut() else { bail!("hooks of {event} are no list") };
+    let Some(present) = present.as_array_mut() else { bail!("hooks of {event} are not a list") };
     for group in groups {
         let wanted = &group["hooks"][0];
         let known = present.iter_mut().filter_map(|group| group["hooks"].as_array_mut()).flatten();
@@ -66,7 +66,7 @@ fn hooks(object: &mut Map<String, Value>, event: &str, groups: &[Value]) -> anyh
     Ok(())
 }
 
-/// Whether two commands are `muster hook` for the same event, wherever the program is.
+/// Whether two commands are `muster hook` for the same event, whatever the path of the program.
 fn is_same_hook(one: &Value, other: &Value) -> bool {
     let event = |hook: &Value| {
         let command = hook["command"].as_str()?;

@@ -1,12 +1,12 @@
-//! Puts our server into a TOML file of settings; every other line and comment stays as it is.
+//! Adds our server to a TOML settings file; every other line and comment stays as it is.
 
 use anyhow::{Context as _, bail};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-/// The table that lists servers of tools.
+/// The table of MCP servers.
 const SERVERS: &str = "mcp_servers";
 
-/// A server of tools as codex's settings name it.
+/// An MCP server in codex's settings.
 pub(super) struct ServerTable {
     pub(super) name: &'static str,
     pub(super) command: String,
@@ -21,7 +21,7 @@ impl ServerTable {
         format!("[{SERVERS}.{}]\ncommand = {command}\nargs = {arguments}\n", self.name)
     }
 
-    /// The file's new text, or `None` when the table is there.
+    /// The new content of the file, or `None` when the table is in place.
     pub(super) fn put_into(&self, old: &str) -> anyhow::Result<Option<String>> {
         let mut document: DocumentMut = old.parse().context("it is not valid TOML")?;
         let servers = document.entry(SERVERS).or_insert_with(implicit_table);
@@ -55,7 +55,7 @@ fn implicit_table() -> Item {
     Item::Table(table)
 }
 
-/// An empty table, one line below what is there.
+/// An empty table, one line below the existing content.
 fn spaced_table(old: &str) -> Table {
     let mut table = Table::new();
     if !old.trim().is_empty() && !old.ends_with("\n\n") {
@@ -64,7 +64,7 @@ fn spaced_table(old: &str) -> Table {
     table
 }
 
-/// Sets a value where it is, or adds it; comments around it stay.
+/// Sets a value in place, or adds it; comments around it stay.
 fn set(table: &mut dyn TableLike, key: &str, value: Value) {
     let plain = |value: &Value| value.clone().decorated("", "").to_string();
     match table.get_mut(key) {

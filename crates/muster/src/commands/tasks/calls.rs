@@ -1,11 +1,15 @@
-//! The operations that commands call: what they ask with and the type of the answer.
+//! The operations that commands call: their arguments and result types.
 
 use muster_api::Focus;
 use muster_core::tasks::{
     entity::TaskStatus,
     view::{
-        capsule::Capsule, context::ContextView, evidence::EvidencePage, handoff::HandoffView,
-        mirror::TaskMirror, radar::RadarView, resume::ResumeView,
+        capsule::Capsule,
+        context::ContextView,
+        evidence::EvidencePage,
+        mirror::TaskMirror,
+        overview::{HandoffView, RadarView},
+        resume::ResumeView,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -69,13 +73,13 @@ pub(crate) struct SnapshotCall {
     pub(crate) read_only: bool,
 }
 
-/// What is read of a snapshot.
+/// The part of a snapshot that is read.
 #[derive(Deserialize)]
 pub(crate) struct SnapshotCapsule {
     pub(crate) capsule: Capsule,
 }
 
-/// Names the operation of each call and the type of its answer.
+/// Maps each call to its operation and result type.
 macro_rules! calls {
     ($($call:ty => $operation:literal, $response:ty;)*) => {$(
         impl OperationCall for $call {

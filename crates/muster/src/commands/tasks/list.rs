@@ -1,4 +1,4 @@
-//! The tree of plans and tasks, and of steps when they are asked for.
+//! The tree of plans and tasks, with steps if asked for.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,10 +29,10 @@ use crate::{
 /// Columns of the bar, the percentage and the count at a line's end.
 const GAUGE_COLUMNS: usize = 24;
 
-/// What a plan or task can be.
+/// The statuses of a plan or task.
 const STATUSES: [&str; 3] = ["TODO", "ACTIVE", "DONE"];
 
-/// Which plans and tasks the tree holds.
+/// Which plans and tasks the tree shows.
 #[derive(Args)]
 pub(super) struct Filters {
     /// Show the steps of every task
@@ -51,11 +51,11 @@ pub(super) struct Filters {
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
 
-    /// Only where id, title, description or context holds this text
+    /// Only where id, title, description or context contains this text
     #[arg(long, value_name = "TEXT")]
     query: Option<String>,
 
-    /// Tasks at most
+    /// Maximum number of tasks
     #[arg(long, value_name = "N", default_value_t = 200)]
     limit: u32,
 }
@@ -70,7 +70,6 @@ pub(super) fn run(desk: &OpenWorkspace, look: &Look, filters: &Filters) -> anyho
 
 type StepsByTask = BTreeMap<TaskId, Vec<MirrorStep>>;
 
-/// Everything that was found.
 #[derive(Clone, Serialize)]
 struct Listed {
     #[serde(flatten)]
@@ -101,7 +100,7 @@ impl Filters {
     }
 }
 
-/// The first page, with the rows of the further ones added until the limit is reached.
+/// The first page, with the rows of further pages added until the limit is reached.
 fn gather(desk: &OpenWorkspace, filters: &Filters) -> anyhow::Result<ContextView> {
     let mut whole = desk.ask(&filters.call())?;
     while let Some(cursor) = whole.plans_pagination.next_cursor {
@@ -128,12 +127,11 @@ fn gather(desk: &OpenWorkspace, filters: &Filters) -> anyhow::Result<ContextView
     Ok(whole)
 }
 
-/// The steps of every task shown, by its id.
+/// The steps of every task shown, by task id.
 fn steps(desk: &OpenWorkspace, tasks: &[TaskRow]) -> anyhow::Result<StepsByTask> {
     tasks.iter().map(|task| Ok((task.id, step::mirrored(desk, task.id)?))).collect()
 }
 
-/// Everything that the tree shows.
 struct Tree<'a> {
     desk: &'a OpenWorkspace,
     screen: Screen,
@@ -235,7 +233,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Glyph of the status, id and title on the left, progress on the right.
+    /// Status glyph, id and title on the left, progress on the right.
     fn entry(
         &self,
         branch: &str,
@@ -260,7 +258,7 @@ impl<'a> Tree<'a> {
 
     fn gauge(&self, percent: u64, done: u64, total: u64) -> String {
         if total == 0 {
-            return self.screen.paint(Tone::Faint, "nothing in it yet");
+            return self.screen.paint(Tone::Faint, "empty");
         }
         format!("{} {percent:>3} % {:>7}", self.screen.bar(percent), format!("{done}/{total}"))
     }
@@ -273,7 +271,7 @@ impl<'a> Tree<'a> {
     ) -> Vec<String> {
         let mut remarks = Vec::new();
         if !waiting_on.is_empty() {
-            let waits = format!("⧗ waits for {}", joined(waiting_on));
+            let waits = format!("⧗ waiting for {}", joined(waiting_on));
             remarks.push(self.screen.paint(Tone::Warning, &waits));
         }
         if priority != Urgency::Medium {
@@ -297,13 +295,13 @@ impl<'a> Tree<'a> {
             let nothing = if self.filters.any() { "nothing matches" } else { "nothing here yet" };
             self.line(&format!("\n{nothing}"));
         } else if (shown as u64) < all {
-            let more = format!("\n{shown} of {all} tasks are shown: --limit {all} shows all");
+            let more = format!("\nshowing {shown} of {all} tasks: --limit {all} shows all");
             self.line(&more);
         }
     }
 }
 
-/// Tasks can match without their plan: fetch the plans that the tree needs.
+/// Tasks can match when their plan does not: fetch the plans that the tree needs.
 fn add_missing_plans(desk: &OpenWorkspace, context: &mut ContextView) -> anyhow::Result<()> {
     let parents: BTreeSet<String> =
         context.tasks.iter().map(|task| task.parent.to_string()).collect();

@@ -9,18 +9,18 @@ use crate::{
     screen::{Screen, Tone},
 };
 
-/// What is counted of steps.
+/// Noun for counted steps.
 const CLOSED: &str = "steps closed";
 
-/// Show where a plan or task stands and what to do next
+/// Show the state of a plan or task and what to do next
 #[derive(Args)]
 pub(super) struct RadarCommand {
-    /// Plan or task; without it the focused one
+    /// Plan or task; the focused one by default
     #[arg(value_name = "ID")]
     id: Option<String>,
 }
 
-/// How far a plan or task is.
+/// Progress of a plan or task.
 #[derive(Clone, Copy)]
 pub(crate) struct RadarProgress {
     percent: u64,
@@ -33,13 +33,13 @@ pub(crate) struct RadarProgress {
 pub(super) fn run(desk: &OpenWorkspace, look: &Look, radar: &RadarCommand) -> anyhow::Result<()> {
     let view = desk.ask(&RadarCall { target: radar.id.as_deref() })?;
     look.print(&view, |screen| {
-        let progress = RadarProgress::of(&view.steps, view.rollup.as_ref());
-        Ok(render(screen, &view.radar, progress))
+        let progress = RadarProgress::of(&view.progress.steps, view.progress.rollup.as_ref());
+        Ok(render(screen, &view.standing.radar, progress))
     })
 }
 
 impl RadarProgress {
-    /// Of the tasks of a plan, or of the steps of a task.
+    /// Counts the tasks of a plan, or the steps of a task.
     pub(crate) fn of(steps: &StepsView, rollup: Option<&Rollup>) -> Option<Self> {
         match (rollup, steps) {
             (Some(rollup), _) => Self::of_tasks(rollup),
@@ -61,14 +61,12 @@ impl RadarProgress {
         Some(Self { percent, done, total, noun })
     }
 
-    /// The bar and the numbers.
     pub(crate) fn line(self, screen: Screen) -> String {
         let Self { percent, done, total, noun } = self;
         format!("{} {percent} %  {done} of {total} {noun}\n", screen.bar(percent))
     }
 }
 
-/// The radar as text.
 fn render(screen: Screen, lines: &Radar, progress: Option<RadarProgress>) -> String {
     let why = match &*lines.why {
         "" => String::new(),
@@ -77,7 +75,7 @@ fn render(screen: Screen, lines: &Radar, progress: Option<RadarProgress>) -> Str
     head(screen, lines, progress) + &why + &lists(screen, lines)
 }
 
-/// What it is about and how far it is, and the next thing to do.
+/// Title, progress, and the next thing to do.
 pub(crate) fn report_head(
     screen: Screen,
     lines: &Radar,
@@ -101,7 +99,7 @@ pub(crate) fn lists(screen: Screen, lines: &Radar) -> String {
         + &section(screen, Tone::Bad, "In the way", "⊘", &lines.blockers)
 }
 
-/// A wrapped text with an empty line before it.
+/// Wrapped text with an empty line before it.
 pub(crate) fn paragraph(screen: Screen, text: &str) -> String {
     format!("\n{}\n", screen.wrapped(text, "").join("\n"))
 }

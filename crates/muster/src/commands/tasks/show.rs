@@ -7,8 +7,8 @@ use muster_core::tasks::{
     entity::Checklist,
     step::Checkpoint,
     view::{
-        TargetView, context::TaskRow, evidence::EvidenceView, resume::ResumeView,
-        step_object::StepObject,
+        TargetView, context::TaskRow, evidence::EvidenceView, overview::TargetStanding,
+        resume::ResumeView, step_object::StepObject,
     },
     wire::EventView,
 };
@@ -30,7 +30,7 @@ const EVENTS_SHOWN: u32 = 8;
 /// Show one plan or task in full: steps, checkpoints, proofs, blockers, evidence
 #[derive(Args)]
 pub(super) struct Show {
-    /// Plan or task; without it the focused one
+    /// Plan or task; the focused one by default
     #[arg(value_name = "ID")]
     id: Option<String>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Show {
 pub(crate) struct WholeEntity {
     #[serde(flatten)]
     pub(crate) resume: ResumeView,
-    /// A plan has no steps, but programs have always found this key.
+    /// A plan has no steps, but programs may rely on this key.
     #[serde(skip_serializing_if = "Option::is_none")]
     steps_pagination: Option<NoMoreSteps>,
     pub(crate) evidence: Vec<EvidenceView>,
@@ -51,20 +51,19 @@ struct NoMoreSteps {
     next_cursor: Option<String>,
 }
 
-/// Prints everything about it.
 pub(super) fn run(desk: &OpenWorkspace, look: &Look, show: &Show) -> anyhow::Result<()> {
     let whole = whole(desk, show.id.as_deref())?;
     look.print(&whole, |screen| Page { screen, text: String::new() }.render(&whole))
 }
 
-/// The answer of `tasks_resume` with the steps of all its pages, and all evidence beside it. Focus
-/// stays where it is.
+/// The result of `tasks_resume` with the steps of all its pages, and all evidence. The focus
+/// does not change.
 pub(crate) fn whole(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<WholeEntity> {
     let resume = resumed(desk, id)?;
     let mut evidence = Vec::new();
     let mut cursor = None;
     loop {
-        let target = &resume.target.id;
+        let target = &resume.standing.target.id;
         let page = desk.ask(&EvidenceCall { target, limit: PAGE_ROWS, cursor })?;
         evidence.extend(page.evidence);
         cursor = page.pagination.next_cursor;
@@ -76,7 +75,7 @@ pub(crate) fn whole(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<Wh
     }
 }
 
-/// The whole answer of `tasks_resume`.
+/// The complete result of `tasks_resume`.
 pub(crate) fn resumed(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<ResumeView> {
     let mut call = ResumeCall {
         target: id,
@@ -97,7 +96,7 @@ pub(crate) fn resumed(desk: &OpenWorkspace, id: Option<&str>) -> anyhow::Result<
     Ok(whole)
 }
 
-/// The page in the making.
+/// The page being built.
 struct Page {
     screen: Screen,
     text: String,
@@ -105,7 +104,8 @@ struct Page {
 
 impl Page {
     fn render(mut self, whole: &WholeEntity) -> anyhow::Result<String> {
-        let ResumeView { target, radar, timeline, of_task, of_plan, .. } = &whole.resume;
+        let ResumeView { standing, timeline, of_task, of_plan, .. } = &whole.resume;
+        let TargetStanding { target, radar, .. } = standing;
         self.head(target)?;
         let of_plan_progress =
             of_plan.as_ref().and_then(|plan| RadarProgress::of_tasks(&plan.rollup));
@@ -161,7 +161,7 @@ impl Page {
         facts.extend(target.tags.iter().map(|tag| format!("#{tag}")));
         writeln!(self.text, "{}", facts.join(" · "))?;
         if !target.waiting_on.is_empty() {
-            let waits = format!("⧗ waits for {}", joined(&target.waiting_on));
+            let waits = format!("⧗ waiting for {}", joined(&target.waiting_on));
             writeln!(self.text, "{}", screen.paint(Tone::Warning, &waits))?;
         }
         Ok(())
@@ -277,7 +277,7 @@ impl Page {
     }
 }
 
-/// Its id, where it is, what it is for and how much it holds.
+/// Its id, path, purpose and size.
 pub(crate) fn evidence_line(evidence: &EvidenceView) -> String {
     let names: Vec<&str> = evidence.checkpoints.iter().map(|it| Checkpoint::name(*it)).collect();
     let linked = match &names[..] {

@@ -1,10 +1,10 @@
-//! Steps as people see them: one line each in the tree, a paragraph each in full.
+//! Steps for people: one line each in the tree, a paragraph each in full.
 
 use muster_core::tasks::{
     entity::TaskStatus,
     id::TaskId,
     step::{Checkpoint, ProofMode},
-    view::{mirror::MirrorStep, step_object::StepObject},
+    view::{gate::Confirmed, mirror::MirrorStep, step_object::StepObject},
 };
 
 use super::calls::{MirrorCall, PAGE_ROWS};
@@ -13,7 +13,7 @@ use crate::{
     screen::{Screen, Tone, cut},
 };
 
-/// How a step stands, from either of its views; a mirror knows no requirements and no proofs.
+/// The state of a step, from either of its views; a mirror has no requirements and no proofs.
 pub(crate) struct StepState<'a> {
     path: &'a str,
     completed: bool,
@@ -25,7 +25,7 @@ pub(crate) struct StepState<'a> {
     checkpoints: [CheckpointState; 5],
 }
 
-/// What a step says about one checkpoint.
+/// The state of one checkpoint of a step.
 struct CheckpointState {
     name: &'static str,
     required: bool,
@@ -45,6 +45,10 @@ impl CheckpointState {
         }
     }
 
+    fn ask(&mut self, required: bool, proof: ProofMode, proven: bool) {
+        *self = Self { required, proof, proven, ..*self };
+    }
+
     fn misses_proof(&self) -> bool {
         self.proof == ProofMode::Require && !self.proven
     }
@@ -59,25 +63,20 @@ impl<'a> From<&'a MirrorStep> for StepState<'a> {
             blocked: step.blocked,
             block_reason: step.block_reason.as_deref(),
             has_memory: false,
-            checkpoints: [
-                CheckpointState::new(Checkpoint::Criteria, step.criteria_confirmed),
-                CheckpointState::new(Checkpoint::Tests, step.tests_confirmed),
-                CheckpointState::new(Checkpoint::Security, step.security_confirmed),
-                CheckpointState::new(Checkpoint::Perf, step.perf_confirmed),
-                CheckpointState::new(Checkpoint::Docs, step.docs_confirmed),
-            ],
+            checkpoints: confirmed(&step.confirmed),
         }
     }
 }
 
 impl<'a> From<&'a StepObject> for StepState<'a> {
     fn from(step: &'a StepObject) -> Self {
-        let asked = |checkpoint, (confirmed, required), (proof, proven)| CheckpointState {
-            required,
-            proof,
-            proven,
-            ..CheckpointState::new(checkpoint, confirmed)
-        };
+        let gate = &step.gate;
+        let mut checkpoints = confirmed(&gate.confirmed);
+        let [_, tests, security, perf, docs] = &mut checkpoints;
+        tests.ask(true, gate.proof_tests_mode, gate.proof_tests_present);
+        security.ask(gate.require_security, gate.proof_security_mode, gate.proof_security_present);
+        perf.ask(gate.require_perf, gate.proof_perf_mode, gate.proof_perf_present);
+        docs.ask(gate.require_docs, gate.proof_docs_mode, gate.proof_docs_present);
         Self {
             path: &step.path,
             completed: step.completed,
@@ -85,36 +84,24 @@ impl<'a> From<&'a StepObject> for StepState<'a> {
             blocked: step.blocked,
             block_reason: step.block_reason.as_deref(),
             has_memory: step.notes_count > 0 || step.evidence_count > 0,
-            checkpoints: [
-                CheckpointState::new(Checkpoint::Criteria, step.criteria_confirmed),
-                asked(
-                    Checkpoint::Tests,
-                    (step.tests_confirmed, true),
-                    (step.proof_tests_mode, step.proof_tests_present),
-                ),
-                asked(
-                    Checkpoint::Security,
-                    (step.security_confirmed, step.require_security),
-                    (step.proof_security_mode, step.proof_security_present),
-                ),
-                asked(
-                    Checkpoint::Perf,
-                    (step.perf_confirmed, step.require_perf),
-                    (step.proof_perf_mode, step.proof_perf_present),
-                ),
-                asked(
-                    Checkpoint::Docs,
-                    (step.docs_confirmed, step.require_docs),
-                    (step.proof_docs_mode, step.proof_docs_present),
-                ),
-            ],
+            checkpoints,
         }
     }
 }
 
+fn confirmed(of: &Confirmed) -> [CheckpointState; 5] {
+    [
+        CheckpointState::new(Checkpoint::Criteria, of.criteria_confirmed),
+        CheckpointState::new(Checkpoint::Tests, of.tests_confirmed),
+        CheckpointState::new(Checkpoint::Security, of.security_confirmed),
+        CheckpointState::new(Checkpoint::Perf, of.perf_confirmed),
+        CheckpointState::new(Checkpoint::Docs, of.docs_confirmed),
+    ]
+}
+
 impl StepState<'_> {
-    /// What the gate still asks for: checkpoints without confirmation, then proofs that are
-    /// missing.
+    /// What the gate still requires: unconfirmed checkpoints, then missing
+    /// proofs.
     pub(crate) fn missing(&self) -> Vec<String> {
         let unconfirmed = self.checkpoints.iter().filter(|it| it.required && !it.confirmed);
         let unproven = self.checkpoints.iter().filter(|it| it.misses_proof());
@@ -124,13 +111,13 @@ impl StepState<'_> {
             .collect()
     }
 
-    /// Whether work on it has begun: a confirmation, a note or evidence on an open step.
+    /// Whether work on it has started: a confirmation, a note or evidence on an open step.
     pub(crate) fn in_progress(&self) -> bool {
         let touched = self.checkpoints.iter().any(|checkpoint| checkpoint.confirmed);
         !self.completed && (touched || self.has_memory)
     }
 
-    /// How deep it stands in the tree.
+    /// Its depth in the tree.
     pub(crate) fn depth(&self) -> usize {
         self.path.matches('.').count()
     }
@@ -146,7 +133,7 @@ impl StepState<'_> {
         }
     }
 
-    /// What is particular about it, in a few words.
+    /// Remarks about it, in a few words.
     fn remark(&self) -> String {
         let mut remarks = Vec::new();
         remarks.extend(self.block());
@@ -160,13 +147,13 @@ impl StepState<'_> {
         remarks.join(" · ")
     }
 
-    /// Why it cannot go on.
+    /// Why it is blocked.
     fn block(&self) -> Option<String> {
         let reason = self.block_reason.unwrap_or("no reason given");
         (self.blocked && !self.completed).then(|| format!("blocked: {reason}"))
     }
 
-    /// Its checkpoints and proofs, those that matter.
+    /// Its checkpoints and proofs that matter.
     pub(crate) fn marks(&self, screen: Screen) -> String {
         let marks = self.checkpoints.iter().filter_map(|checkpoint| {
             let CheckpointState { name, required, confirmed, .. } = *checkpoint;
@@ -186,19 +173,19 @@ impl StepState<'_> {
     }
 }
 
-/// What stands in the way of a step, or was passed over.
+/// What blocks a step, or what was skipped when it was forced.
 pub(crate) fn troubles(step: &StepObject) -> Vec<String> {
     let block = StepState::from(step).block().map(|block| format!("⊘ {block}"));
     let waiver = step.waiver.as_ref().map(|waiver| {
         let reason = waiver.reason.as_deref().unwrap_or("no reason given");
-        let settled = if waiver.settled { ", made up for since" } else { "" };
+        let settled = if waiver.settled { ", completed since" } else { "" };
         let skipped = waiver.skipped.join(", ");
         format!("⚑ closed by force: {reason} (skipped {skipped}{settled})")
     });
     block.into_iter().chain(waiver).collect()
 }
 
-/// The line of a sub-task with its path and title, behind `before` columns.
+/// The line of a sub-task with its path and title, after `before` columns.
 pub(super) fn node_line(
     screen: Screen,
     before: usize,

@@ -1,4 +1,4 @@
-//! Settings of what people see: the profile, C-Trees, todo lists.
+//! Settings of the views: the profile, C-Trees, todo lists.
 
 use muster_core::{ctree::tree::MAX_CHARS_DEFAULT, display_switches, todo::view::Strategy};
 
@@ -9,7 +9,7 @@ use crate::config::{
     row::{Form, Reading, ShownValue},
 };
 
-/// What a switch of C-Trees takes: whatever else a variable holds means off (CF-4).
+/// Values of a C-Tree switch: anything else in a variable means off (CF-4).
 const GATE_SWITCH: &str = "true or false; in a variable 1 or true, anything else is false";
 
 /// The profile of user interfaces (CF-6).
@@ -41,7 +41,7 @@ pub(crate) static CTREES_ENABLED: Setting<bool> = Setting {
     show: switch,
 };
 
-/// Whether the summary line is wanted (CF-1).
+/// Whether the summary line is shown (CF-1).
 pub(crate) static CTREES_SUMMARY: Setting<bool> = Setting {
     row: SettingRow {
         name: "ctrees.summary",
@@ -56,7 +56,7 @@ pub(crate) static CTREES_SUMMARY: Setting<bool> = Setting {
     show: switch,
 };
 
-/// Whether the node of a task is wanted (CF-1).
+/// Whether the node of a task is shown (CF-1).
 pub(crate) static CTREES_TASK_NODE: Setting<bool> = Setting {
     row: SettingRow {
         name: "ctrees.task_node",
@@ -79,7 +79,7 @@ pub(crate) static CTREES_MAX_CHARS: Setting<u64> = Setting {
         form: Form::Number,
         allowed: "a whole number from 1",
         default: "32000",
-        help: "Characters of a session's compiled C-Tree at most",
+        help: "Maximum number of characters in a session's compiled C-Tree",
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::characters, |_| Sourced::default(MAX_CHARS_DEFAULT)),
@@ -94,7 +94,7 @@ pub(crate) static TODO_PREVIEW_MAX_ROWS: Setting<u64> = Setting {
         form: Form::Number,
         allowed: "a whole number from 1 to 7",
         default: "7",
-        help: "Rows of the todo preview at most; a low terminal shows fewer",
+        help: "Maximum number of rows in the todo preview; a short terminal shows fewer",
         ..SettingRow::PLAIN
     },
     reading: Reading::plain(readers::rows, |_| Sourced::default(PREVIEW_ROWS_MAX)),

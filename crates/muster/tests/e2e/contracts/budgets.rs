@@ -8,16 +8,13 @@ mod pages;
 mod reading;
 mod subjects;
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use muster_core::{
     budget::{self, Shedding},
     tasks::view::{
         graph_page::GraphCursor,
-        shed::{self, CursorWriter, PageStarts},
+        shed::{self, PageStarts},
     },
 };
 use muster_testkit::vectors::InProcess;
@@ -194,12 +191,12 @@ fn shedding(surface: &InProcess, tool: &str, arguments: &Value, full: &Value) ->
             // A page without rows goes on behind number 0; an empty list has no further page.
             let lists = ["plans", "tasks"].map(|list| context_cursor(surface, arguments, list, 0));
             let empty = lists.iter().find_map(Value::as_str).unwrap_or_default();
-            let binding = empty.trim_start_matches("c0-").to_owned();
-            let cursor: CursorWriter = Arc::new(move |after| format!("c{after}-{binding}"));
-            shed::context((0, 0), &cursor)
+            shed::context((0, 0), empty.trim_start_matches("0@"))
         }
         "tasks_delta" => shed::delta(arguments.get("since").and_then(Value::as_u64)),
-        "tasks_evidence_get" => shed::evidence(0),
+        "tasks_evidence_get" => {
+            shed::evidence(0, full["target"]["id"].as_str().unwrap().parse().unwrap())
+        }
         other => panic!("{other} has no order"),
     }
 }
@@ -231,7 +228,7 @@ fn arguments(tool: &str, target: &str) -> Value {
 fn every_tool_with_a_budget_is_known_here() {
     let surface = InProcess::over_memory();
     let rows = surface.app().registry().rows().iter();
-    let budgeted = rows.filter(|row| row.input_schema()["properties"].get("max_chars").is_some());
+    let budgeted = rows.filter(|row| row.input_schema().property("max_chars").is_some());
     let mut names: Vec<&str> = budgeted.map(|row| row.name).collect();
     names.sort_unstable();
     let mut known = [&OF_ONE[..], &OF_ALL].concat();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 13] = [
+const READS: [&str; 14] = [
     "tasks_context",
     "tasks_context_pack",
     "tasks_delta",

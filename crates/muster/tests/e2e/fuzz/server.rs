@@ -7,8 +7,7 @@ use muster_api::{
     runs::{RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{
-    Authentication, CtreeDisplay, HttpServer, InstallationPaths, ServerOptions,
-    limits::WRITE_STALL_MAX,
+    Authentication, CtreeDisplay, HttpServer, InstallationPaths, ServerOptions, limits::ServerTimes,
 };
 use muster_testkit::server::{Connection, Reply, Request};
 use serde_json::Value;
@@ -50,7 +49,7 @@ impl LocalServer {
             },
             ctrees: CtreeDisplay::default(),
             descriptors_max: None,
-            write_stall_max: WRITE_STALL_MAX,
+            times: ServerTimes::default(),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -77,7 +77,7 @@ fn a_gated_node_reaches_neither_another_workspace_nor_another_plan_nor_another_s
     for id in [3, 4, 5] {
         assert_eq!(envelope(id)["success"], false, "{}", envelope(id));
         let message = envelope(id)["error"]["message"].as_str().unwrap().to_owned();
-        assert!(message.contains("other is closed"), "{message}");
+        assert!(message.contains("may not use other"), "{message}");
     }
     let edit = envelope(6);
     assert_eq!(

@@ -138,7 +138,7 @@ fn runs_rest_6_bad_fields_of_a_run_write_nothing() {
     }
     assert_eq!(server.see("/api/runs")["runs"], json!([]));
     let (_, answer) = server.ask("POST", "/api/runs", json!({"gaol": "x"}));
-    assert_eq!(answer["detail"], "there is no field gaol: did you mean goal?");
+    assert_eq!(answer["detail"], "unknown field gaol: did you mean goal?");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn runs_diff_6_work_in_a_worktree_is_shown_and_merged_by_the_user() {
     assert_eq!(fs::read_to_string(dir.path().join("own.txt")).unwrap(), "changed\n");
     let removed = worktrees(&["remove", "writer"]);
     assert!(removed.status.success(), "{}", stderr(&removed));
-    assert_eq!(stdout(&worktrees(&[])), "There are no worktrees.\n");
+    assert_eq!(stdout(&worktrees(&[])), "No worktrees.\n");
     assert_eq!(worktrees(&["merge", "writer"]).status.code(), Some(1));
 }
 

@@ -47,7 +47,7 @@ fn runs_data_2_runs_come_back_out_of_their_files() {
     assert_eq!(told.matches("unusable").count(), 2, "{told}");
     assert!(told.contains("sound"), "{told}");
     let again = program::stdout(&program::run(&flags));
-    assert!(again.contains("rebuilt    0 runs with 0 events; 1 were there"), "{again}");
+    assert!(again.contains("rebuilt    0 runs with 0 events; 1 existed"), "{again}");
     let second = ServerProcess::start(program::path(), &home, &[]).unwrap();
     let back = second.see(&run)["run"].clone();
     assert_eq!(kept(&back), kept(&shown));

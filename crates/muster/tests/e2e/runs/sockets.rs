@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use muster_http::limits::{SOCKET_SILENCE_MAX, SOCKET_STALL_MAX};
 use muster_testkit::server::{Socket, SocketFrame};
 use serde_json::{Value, json};
 
@@ -279,25 +280,26 @@ fn closed_in_silence(mut socket: Socket) -> Option<u16> {
 
 #[test]
 fn runs_ws_7_and_ws_6_a_reader_that_is_not_heard_or_takes_nothing_is_closed_takes_time() {
-    let server = serve(&[]);
+    assert_eq!(SOCKET_SILENCE_MAX, Duration::from_secs(45));
+    assert_eq!(SOCKET_STALL_MAX, Duration::from_secs(60));
+    let server = serve(&["--time-divisor", "10"]);
     let run = server.run(json!({}));
     let node = server.node(&run, "a", "implementer");
     let silent = follow(&server, &format!("?runId={}", id_of(&run)));
     let stuck = follow(&server, "");
-    let lively = follow(&server, &format!("?runId={}", id_of(&run)));
     // More than the system keeps for a reader that takes nothing.
     for _ in 0..64 {
         let content = "x".repeat(190_000);
         server.fine("POST", &format!("{run}/chat"), json!({"content": content, "nodeId": node}));
     }
     let closing = thread::spawn(move || closed_in_silence(silent));
-    let mut lively = lively;
-    let deadline = Instant::now() + Duration::from_secs(65);
+    let mut lively = follow(&server, &format!("?runId={}", id_of(&run)));
+    let deadline = Instant::now() + SOCKET_STALL_MAX / 10 + Duration::from_millis(500);
     while Instant::now() < deadline {
         // Pings are answered here, and keep it open.
         server.fine("PATCH", &run, json!({"name": format!("at {:?}", Instant::now())}));
         while kind(&lively.hear().unwrap()) != "run.patch" {}
-        thread::sleep(Duration::from_millis(500));
+        thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(closing.join().unwrap(), Some(4408));
     let mut stuck = stuck;

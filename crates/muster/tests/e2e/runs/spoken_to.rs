@@ -100,7 +100,7 @@ fn hb_9_input_is_refused_when_the_run_or_the_node_takes_no_more() {
     until(&server, &run, |run| run["nodes"].get(&gone).is_none());
     let refused = say(&first, "x");
     assert_eq!((refused.0, &refused.1["error"]), (409, &json!("conflict")), "{}", refused.1);
-    assert!(refused.1["detail"].as_str().unwrap().contains("gone"), "{}", refused.1);
+    assert!(refused.1["detail"].as_str().unwrap().contains("deleted"), "{}", refused.1);
     assert_eq!(
         heard(&server, &first, "run_finished").last().unwrap().event["data"]["reason"],
         "node_deleted"

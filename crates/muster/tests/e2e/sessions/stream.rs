@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use muster_http::limits::KEEP_ALIVE_AFTER;
 use serde_json::{Value, json};
 
 use super::{Bridge as _, Frame, Stream, seqs};
@@ -204,11 +205,15 @@ fn ss_8_a_stream_stays_open_until_its_session_is_deleted_or_the_server_stops() {
 
 #[test]
 fn ss_9_and_pf_26_a_quiet_stream_shows_that_it_is_alive() {
-    let (server, session, _) = with_events();
+    assert_eq!(KEEP_ALIVE_AFTER, Duration::from_secs(15));
+    let server = serve(&["--time-divisor", "10"]);
+    let session = server.session();
     let mut stream = Stream::open(&server, &session, "");
     stream.hello();
     let quiet_since = Instant::now();
     assert_eq!(stream.block().unwrap(), [": keep-alive"]);
     let after = quiet_since.elapsed();
-    assert!(after > Duration::from_secs(14) && after < Duration::from_secs(20), "{after:?}");
+    let expected = KEEP_ALIVE_AFTER / 10;
+    assert!(after > expected * 14 / 15, "{after:?}");
+    assert!(after < expected + Duration::from_secs(5), "{after:?}");
 }

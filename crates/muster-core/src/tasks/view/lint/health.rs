@@ -4,14 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{super::signals, Severity};
-use crate::{
-    Documents, Unloaded,
-    tasks::{
-        TaskAggregate, TaskDocument,
-        entity::TaskStatus,
-        id::{EntityId, EntityKind},
-        memory::CardType,
-    },
+use crate::tasks::{
+    TaskDocs, TaskDocument, TaskLookup,
+    entity::TaskStatus,
+    id::{EntityId, EntityKind},
+    memory::CardType,
 };
 
 /// Whether somebody else could pick the work up from its memory.
@@ -68,8 +65,8 @@ impl HealthCode {
     /// What to do about it.
     pub fn recovery(self) -> &'static str {
         match self {
-            Self::ContextEmpty => "Write down what is known with notes_commit or think_card.",
-            Self::TraceOnly => "Write down why things were done with notes_commit or think_card.",
+            Self::ContextEmpty => "Record what is known with notes_commit or think_card.",
+            Self::TraceOnly => "Record why things were done with notes_commit or think_card.",
             Self::NoDecisions => "Record what was decided with think_card, type decision.",
         }
     }
@@ -89,10 +86,7 @@ impl HealthCode {
 }
 
 impl ContextHealth {
-    pub(super) fn of(
-        docs: &Documents<TaskAggregate>,
-        id: EntityId,
-    ) -> Result<Self, Unloaded<TaskAggregate>> {
+    pub(super) fn of(docs: &TaskDocs, id: EntityId) -> TaskLookup<Self> {
         let counts = signals::counts(docs, id)?;
         let notes_present = counts.notes > 0;
         let cards_present = !counts.cards.is_empty();

@@ -3,15 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{Code, Issue, Subject};
-use crate::{
-    Documents, Unloaded,
-    tasks::{TaskAggregate, TaskDocument, entity::Meta, id::EntityId, lookup},
-};
-
-type Lookup<T> = Result<T, Unloaded<TaskAggregate>>;
+use crate::tasks::{TaskDocs, TaskDocument, TaskLookup, entity::Meta, id::EntityId, lookup};
 
 /// Checks dependencies and focus.
-pub(super) fn check(docs: &Documents<TaskAggregate>, subject: Subject<'_>) -> Lookup<Vec<Issue>> {
+pub(super) fn check(docs: &TaskDocs, subject: Subject<'_>) -> TaskLookup<Vec<Issue>> {
     let mut issues: Vec<Issue> = focus(docs, subject)?.into_iter().collect();
     let Some(meta) = meta(docs, subject.id)? else { return Ok(issues) };
     issues.extend(cycle(docs, subject, meta)?);
@@ -24,11 +19,11 @@ pub(super) fn check(docs: &Documents<TaskAggregate>, subject: Subject<'_>) -> Lo
     Ok(issues)
 }
 
-fn meta(docs: &Documents<TaskAggregate>, id: EntityId) -> Lookup<Option<&Meta>> {
+fn meta(docs: &TaskDocs, id: EntityId) -> TaskLookup<Option<&Meta>> {
     Ok(docs.get(&id.into())?.and_then(TaskDocument::meta))
 }
 
-fn focus(docs: &Documents<TaskAggregate>, subject: Subject<'_>) -> Lookup<Option<Issue>> {
+fn focus(docs: &TaskDocs, subject: Subject<'_>) -> TaskLookup<Option<Issue>> {
     let Some(id) = lookup::workspace(docs)?.focus else { return Ok(None) };
     if meta(docs, id)?.is_some() {
         return Ok(None);
@@ -38,11 +33,7 @@ fn focus(docs: &Documents<TaskAggregate>, subject: Subject<'_>) -> Lookup<Option
     Ok(Some(Code::DanglingFocus.issue(message).with(fix)))
 }
 
-fn dangling(
-    docs: &Documents<TaskAggregate>,
-    subject: Subject<'_>,
-    own: &Meta,
-) -> Lookup<Option<Issue>> {
+fn dangling(docs: &TaskDocs, subject: Subject<'_>, own: &Meta) -> TaskLookup<Option<Issue>> {
     let mut kept = Vec::new();
     let mut gone = Vec::new();
     for id in &own.depends_on {
@@ -57,11 +48,7 @@ fn dangling(
 
 /// An entity that waits for itself is on a cycle: through its own dependency or, for a plan,
 /// through one of its tasks.
-fn cycle(
-    docs: &Documents<TaskAggregate>,
-    subject: Subject<'_>,
-    own: &Meta,
-) -> Lookup<Option<Issue>> {
+fn cycle(docs: &TaskDocs, subject: Subject<'_>, own: &Meta) -> TaskLookup<Option<Issue>> {
     let waiters = lookup::waiters(docs, subject.id)?;
     if let Some(first) = own.depends_on.iter().find(|id| waiters.contains(id)) {
         return circle(docs, subject, &waiters, *first).map(Some);
@@ -77,11 +64,11 @@ fn cycle(
 
 /// The issue of a cycle, with a fix for one of its own dependencies: the one that waits is removed.
 fn circle(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     mended: Subject<'_>,
     waiters: &BTreeSet<EntityId>,
     through: EntityId,
-) -> Lookup<Issue> {
+) -> TaskLookup<Issue> {
     let mut harmless = Vec::new();
     let depends_on = meta(docs, mended.id)?.map(|meta| meta.depends_on.as_slice());
     for id in depends_on.unwrap_or_default().iter().filter(|id| !waiters.contains(id)) {
@@ -89,7 +76,7 @@ fn circle(
             harmless.push(*id);
         }
     }
-    let message = format!("1 circle of dependencies, first through {through}");
+    let message = format!("1 cycle of dependencies, first through {through}");
     let fix = mended.call("tasks_edit").with("depends_on", &harmless);
     Ok(Code::DependencyCycle.issue(message).with(fix))
 }

@@ -2,19 +2,15 @@
 
 use super::{Code, Issue, Subject};
 use crate::{
-    Documents, ListQuery, Unloaded,
+    ListQuery,
     tasks::{
-        TaskAggregate, TaskDocument,
+        TaskDocs, TaskDocument, TaskLookup,
         entity::{Plan, TaskStatus},
     },
 };
 
 /// All checks of a plan except those of its links.
-pub(super) fn check(
-    docs: &Documents<TaskAggregate>,
-    subject: Subject<'_>,
-    plan: &Plan,
-) -> Result<Vec<Issue>, Unloaded<TaskAggregate>> {
+pub(super) fn check(docs: &TaskDocs, subject: Subject<'_>, plan: &Plan) -> TaskLookup<Vec<Issue>> {
     let mut issues: Vec<Issue> = done_with_open_tasks(docs, subject, plan)?.into_iter().collect();
     issues.extend(checklist(subject, plan));
     if plan.sums.tasks.total() == 0 {
@@ -24,10 +20,10 @@ pub(super) fn check(
 }
 
 fn done_with_open_tasks(
-    docs: &Documents<TaskAggregate>,
+    docs: &TaskDocs,
     subject: Subject<'_>,
     plan: &Plan,
-) -> Result<Option<Issue>, Unloaded<TaskAggregate>> {
+) -> TaskLookup<Option<Issue>> {
     let open = plan.sums.tasks.total() - plan.sums.tasks.done;
     if plan.meta.status != TaskStatus::Done || open == 0 {
         return Ok(None);

@@ -2,9 +2,8 @@
 
 use super::{Code, Issue, Subject};
 use crate::{
-    Documents, Unloaded,
     tasks::{
-        TaskAggregate,
+        TaskDocs, TaskLookup,
         entity::{Task, TaskStatus},
         lookup,
         step::{Checkpoint, Step},
@@ -19,11 +18,7 @@ const REASONS_MAX: usize = 10;
 const REASON_CHARS_MAX: usize = 200;
 
 /// All checks of a task except those of its links.
-pub(super) fn check(
-    docs: &Documents<TaskAggregate>,
-    subject: Subject<'_>,
-    task: &Task,
-) -> Result<Vec<Issue>, Unloaded<TaskAggregate>> {
+pub(super) fn check(docs: &TaskDocs, subject: Subject<'_>, task: &Task) -> TaskLookup<Vec<Issue>> {
     let mut issues = Vec::new();
     if lookup::find_plan(docs, task.parent)?.is_none() {
         issues.push(Code::OrphanTask.issue(format!("the plan {} does not exist", task.parent)));
@@ -48,19 +43,6 @@ fn failing(task: &Task, test: impl Fn(&Step) -> bool) -> Option<(usize, &Step)> 
     let mut steps = task.steps.iter().filter(|step| test(step));
     let first = steps.next()?;
     Some((1 + steps.count(), first))
-}
-
-fn missing_of(step: &Step) -> Vec<Checkpoint> {
-    Checkpoint::ALL.into_iter().filter(|checkpoint| step.misses(*checkpoint)).collect()
-}
-
-fn unproven(step: &Step) -> Vec<Checkpoint> {
-    Checkpoint::PROVABLE.into_iter().filter(|checkpoint| step.misses_proof(*checkpoint)).collect()
-}
-
-fn names(checkpoints: &[Checkpoint]) -> String {
-    let names: Vec<&str> = checkpoints.iter().map(|checkpoint| checkpoint.name()).collect();
-    names.join(", ")
 }
 
 fn closed_with_open_children(subject: Subject<'_>, task: &Task) -> Option<Issue> {
@@ -91,11 +73,11 @@ fn done_with_open_work(subject: Subject<'_>, task: &Task) -> Option<Issue> {
 
 fn closed_unconfirmed(subject: Subject<'_>, task: &Task) -> Option<Issue> {
     let (count, first) = failing(task, |step| {
-        step.is_closed() && step.waiver.is_none() && !missing_of(step).is_empty()
+        step.is_closed() && step.waiver.is_none() && !step.unconfirmed().is_empty()
     })?;
-    let missing = missing_of(first);
+    let missing = first.unconfirmed();
     let path = &first.path;
-    let names = names(&missing);
+    let names = Checkpoint::names(&missing);
     let message = format!("{count} closed step(s) unconfirmed, first {path}: {names}");
     Some(Code::ClosedUnconfirmed.issue(message).with(subject.confirm(first, &missing)))
 }
@@ -107,8 +89,8 @@ fn forced(subject: Subject<'_>, task: &Task) -> Option<Issue> {
     let message = format!("{count} step(s) closed by force, first {} ({reason})", first.path);
     let issue = Code::ForcedSteps.issue(message);
     // Proof has to be found first; confirmations are up to the caller.
-    let confirmable = unproven(first).is_empty();
-    Some(if confirmable { issue.with(subject.confirm(first, &missing_of(first))) } else { issue })
+    let confirmable = first.unproven().is_empty();
+    Some(if confirmable { issue.with(subject.confirm(first, &first.unconfirmed())) } else { issue })
 }
 
 fn empty_lists(task: &Task) -> Vec<Issue> {
@@ -143,9 +125,9 @@ fn missing(subject: Subject<'_>, task: &Task) -> Vec<Issue> {
 }
 
 fn missing_proof(task: &Task) -> Option<Issue> {
-    let (count, first) = failing(task, |step| !unproven(step).is_empty())?;
+    let (count, first) = failing(task, |step| !step.unproven().is_empty())?;
     let path = &first.path;
-    let names = names(&unproven(first));
+    let names = Checkpoint::names(&first.unproven());
     let message = format!("{count} step(s) without required proof, first {path}: {names}");
     Some(Code::MissingProof.issue(message))
 }

@@ -63,7 +63,7 @@ fn after_change(change: &Value) -> Value {
         ("card", id) if is_edge => 1 + id.trim_start_matches("CARD-").parse::<u64>().unwrap(),
         _ => 0,
     };
-    json!(format!("{}.{rank}", change["seq"]))
+    json!(format!("{}@{rank}", change["seq"]))
 }
 
 pub(super) fn delta_pages(arguments: &Value) -> Pages<'static> {
@@ -82,7 +82,8 @@ pub(super) fn evidence_pages(view: &mut Value, _: &str, left: usize) {
         let digits = id.as_str().unwrap().trim_start_matches("EVID-").to_owned();
         u64::from_str_radix(&digits, 16).unwrap()
     });
-    view["pagination"]["next_cursor"] = json!(format!("e{number}"));
+    let target = view["target"]["id"].as_str().unwrap();
+    view["pagination"]["next_cursor"] = json!(format!("{number}@{target}"));
     view["pagination"]["has_more"] = json!(true);
     view["pagination"]["count"] = json!(left);
 }
