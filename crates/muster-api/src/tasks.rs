@@ -27,6 +27,7 @@ mod macro_close_step;
 mod macro_finish;
 mod macro_start;
 mod mirror;
+mod next;
 mod node;
 mod note;
 mod patch;
@@ -70,6 +71,7 @@ pub(crate) fn rows() -> Vec<OperationRow> {
         OperationRow::of::<think_tools::ThinkCard>(),
         OperationRow::of::<think_tools::NotesCommit>(),
         OperationRow::of::<radar::TasksRadar>(),
+        OperationRow::of::<next::TasksNext>(),
         OperationRow::of::<context::TasksContext>(),
         OperationRow::of::<context_pack::TasksContextPack>(),
         OperationRow::of::<lint::TasksLint>(),

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use super::{Finding, RULES, source::Source, tree::Tree};
 
 /// Pages with a limit on their lines.
-const LINES_MAX: [(&str, usize); 2] = [("README.md", 80), ("docs/ARCHITECTURE.md", 299)];
+const LINES_MAX: [(&str, usize); 2] = [("README.md", 80), (ARCHITECTURE, 299)];
+
+const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 
 /// The page with one line per outside crate.
 const DEPENDENCIES: &str = "docs/adr/0006-dependencies.md";
@@ -133,6 +135,43 @@ fn named<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     names.filter(|name| !name.is_empty())
 }
 
+/// Each row of the table "Where a change goes" links to a real change: the text of a link, a piece
+/// of code, is in the file that it leads to.
+pub(crate) fn named_example(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.file(ARCHITECTURE) else { return Vec::new() };
+    let section = prose(&page.text)
+        .skip_while(|(_, line)| !line.ends_with("# Where a change goes"))
+        .skip(1)
+        .take_while(|(_, line)| !line.starts_with('#'));
+    let rows: Vec<_> = section.filter(|(_, line)| line.starts_with('|')).skip(2).collect();
+    if rows.is_empty() {
+        return vec![Finding::new(ARCHITECTURE, "has no table of where a change goes".to_owned())];
+    }
+    let mut findings = Vec::new();
+    for (line, row) in rows {
+        let place = format!("{ARCHITECTURE}:{line}");
+        let examples: Vec<_> = examples(row).collect();
+        if examples.is_empty() {
+            findings.push(Finding::new(&place, "this row has no example".to_owned()));
+        }
+        for (code, target) in examples {
+            let path = resolve("docs", target);
+            if !tree.file(&path).is_some_and(|file| file.text.contains(code)) {
+                findings.push(Finding::new(&place, format!("{path} does not have {code:?}")));
+            }
+        }
+    }
+    findings
+}
+
+/// Links whose text is code: the code and the target.
+fn examples(row: &str) -> impl Iterator<Item = (&str, &str)> {
+    row.split("[`").skip(1).filter_map(|link| {
+        let (code, rest) = link.split_once("`](")?;
+        Some((code, rest.split(')').next()?))
+    })
+}
+
 /// Every outside crate has a line with the reason why it is here, and every such line a crate.
 pub(crate) fn dependency_reasons(tree: &Tree) -> Vec<Finding> {
     let ours = |name: &str| tree.packages.iter().any(|package| package.name == name);
@@ -190,6 +229,20 @@ mod tests {
         assert!(named_proof(&tree(&[("docs/A.md", good), code])).is_empty());
         let bad = "held by `tidy:wishes` and `test:hopes`";
         assert_eq!(named_proof(&tree(&[("docs/A.md", bad), code])).len(), 2);
+    }
+
+    #[test]
+    fn rows_of_changes_have_examples_that_exist() {
+        let found = |rows: &str| {
+            let page =
+                format!("### Where a change goes\n\n| to | see |\n|---|---|\n{rows}\n## End");
+            let code = ("crates/a.rs", "struct TasksNext;");
+            named_example(&tree(&[(ARCHITECTURE, &page), code])).len()
+        };
+        assert_eq!(found("| add | [`TasksNext`](../crates/a.rs) |"), 0);
+        assert_eq!(found("| add | [`TasksLast`](../crates/a.rs), [`TasksNext`](../b.rs) |"), 2);
+        assert_eq!(found("| add | `TasksNext` |"), 1);
+        assert_eq!(found(""), 1, "the table is missing");
     }
 
     #[test]

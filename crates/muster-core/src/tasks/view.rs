@@ -21,6 +21,7 @@ mod lines;
 pub mod lint;
 pub mod memory;
 pub mod mirror;
+pub mod next_tasks;
 pub mod overview;
 pub mod page;
 pub mod radar;

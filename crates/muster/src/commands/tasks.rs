@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 mod list;
+mod next;
 mod radar;
 mod show;
 pub(crate) mod step;
@@ -30,6 +31,7 @@ Examples:
   muster tasks --plan PLAN-001 --tag io     one plan, only tasks with a tag
   muster tasks show TASK-001                one task with checkpoints, proofs and evidence
   muster tasks radar                        where the focused task stands and what is next
+  muster tasks next                         what can be worked on now
   muster tasks --json | jq '.tasks[].id'    for programs")]
 pub(crate) struct TasksCommand {
     #[command(flatten)]
@@ -50,6 +52,7 @@ pub(crate) struct TasksCommand {
 enum View {
     Show(show::Show),
     Radar(radar::RadarCommand),
+    Next(next::NextCommand),
 }
 
 /// Prints what was asked for.
@@ -58,6 +61,7 @@ pub(crate) fn run(settings: &Settings, tasks: &TasksCommand) -> anyhow::Result<E
     match &tasks.view {
         None => list::run(&desk, &tasks.look, &tasks.filters)?,
         Some(View::Show(show)) => show::run(&desk, &tasks.look, show)?,
+        Some(View::Next(next)) => next::run(&desk, &tasks.look, next)?,
         Some(View::Radar(radar)) => radar::run(&desk, &tasks.look, radar)?,
     }
     Ok(ExitCode::SUCCESS)

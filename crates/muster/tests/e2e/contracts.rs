@@ -80,6 +80,7 @@ topics![
     limits,
     lint,
     mirror,
+    next,
     nodes,
     pack,
     patch,

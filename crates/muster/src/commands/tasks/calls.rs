@@ -8,6 +8,7 @@ use muster_core::tasks::{
         context::ContextView,
         evidence::EvidencePage,
         mirror::TaskMirror,
+        next_tasks::NextTasks,
         overview::{HandoffView, RadarView},
         resume::ResumeView,
     },
@@ -55,6 +56,12 @@ pub(super) struct MirrorCall {
 }
 
 #[derive(Serialize)]
+pub(super) struct NextCall<'a> {
+    pub(super) plan: Option<&'a str>,
+    pub(super) limit: u32,
+}
+
+#[derive(Serialize)]
 pub(super) struct RadarCall<'a> {
     pub(super) target: Option<&'a str>,
 }
@@ -94,6 +101,7 @@ calls! {
     ResumeCall<'_> => "tasks_resume", ResumeView;
     EvidenceCall<'_> => "tasks_evidence_get", EvidencePage;
     MirrorCall => "tasks_mirror", TaskMirror;
+    NextCall<'_> => "tasks_next", NextTasks;
     RadarCall<'_> => "tasks_radar", RadarView;
     HandoffCall<'_> => "tasks_handoff", HandoffView;
     FocusCall => "tasks_focus_get", Focus;

@@ -16,6 +16,7 @@ const READS: [&str; 14] = [
     "tasks_history",
     "tasks_lint",
     "tasks_mirror",
+    "tasks_next",
     "tasks_radar",
     "tasks_storage",
     "tasks_templates_list",
