@@ -77,11 +77,13 @@ fn writes_elsewhere(profile: &'static str, sandbox: &str) -> bool {
     let begun = wires.iter().find(|line| line["in"]["method"] == "thread/start").unwrap();
     let params = &begun["in"]["params"];
     assert_eq!((&params["sandbox"], &params["approvalPolicy"]), (&json!(sandbox), &json!("never")));
-    // codex tells nothing of a command that its sandbox stopped, but the model hears of it.
+    // Whether codex also reports a command that its sandbox stopped depends on when it notices.
     let outcome = stage.model.told("work").pop().unwrap().outcomes.concat();
     let ok = outcome.contains("exited with code 0");
     assert_eq!(ok, file.exists(), "{outcome}\n{}", stage.story());
-    assert_eq!(ok, !stage.of_kind("tool.completed").is_empty(), "{}", stage.story());
+    let completed = stage.of_kind("tool.completed");
+    let succeeded = completed.iter().any(|event| event["result"]["ok"] == true);
+    assert_eq!(ok, succeeded, "{}", stage.story());
     stage.close();
     ok
 }
