@@ -25,7 +25,7 @@ use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, 
 use serde_json::{Map, Value};
 
 use crate::{
-    Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
+    Caller, Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
     runs::{RunOptions, agent_operations},
     todos::BoundSession,
 };
@@ -55,6 +55,8 @@ pub struct AppOptions {
     pub ctree_max_chars: Option<u64>,
     /// How runs are set up.
     pub runs: RunOptions,
+    /// Who makes the calls whose surface does not say.
+    pub caller: Caller,
 }
 
 /// Everything an operation needs. Cheap to share behind an `Arc`; all calls block.
@@ -76,6 +78,7 @@ pub(crate) struct Standpoint {
     pub(crate) task: Option<TaskId>,
     /// The plan of its run.
     pub(crate) plan: Option<PlanId>,
+    pub(crate) caller: Caller,
 }
 
 /// A workspace in the status of a server.
@@ -118,12 +121,13 @@ impl App {
 
     /// The same store for callers who act for a session and work on a task.
     pub(crate) fn standing_for(&self, standpoint: Standpoint) -> Self {
-        let Standpoint { session, workspace, task, plan } = standpoint;
+        let Standpoint { session, workspace, task, plan, caller } = standpoint;
         let options = AppOptions {
             default_workspace: Some(workspace),
             session: SessionBinding::Named(session),
             bound_task: task,
             bound_plan: plan,
+            caller,
             ..self.options.clone()
         };
         let bound = BoundSession::new(options.session.clone());
@@ -198,8 +202,16 @@ impl App {
 
     /// Calls an operation by name. Blocks until the result is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
+        self.call_as(&self.options.caller, name, arguments)
+    }
+
+    /// The same for a caller whom the surface knows.
+    pub fn call_as(&self, caller: &Caller, name: &str, arguments: Map<String, Value>) -> Envelope {
         let answer = match self.registry.get(name) {
-            Some(row) => (row.prepare)(self, arguments).and_then(|prepared| prepared.perform(self)),
+            Some(row) => {
+                let prepared = (row.prepare)(self, caller, arguments);
+                prepared.and_then(|prepared| prepared.perform(self))
+            }
             None => Err(refusals::unknown_tool(&self.registry, name)),
         };
         answer.unwrap_or_else(|failure| call::failed(self, name, failure))

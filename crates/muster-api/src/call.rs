@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    ApiError, App, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, echo, suggest,
-    tasks::Write,
+    ApiError, App, Caller, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, echo,
+    suggest, tasks::Write,
 };
 
 /// A call whose arguments are valid.
@@ -44,6 +44,7 @@ pub(crate) struct Scene {
     pub digest: String,
     /// Warnings from reading the arguments.
     pub warnings: Vec<Warning>,
+    pub caller: Caller,
 }
 
 /// The result of a call that succeeded.

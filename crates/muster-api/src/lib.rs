@@ -7,6 +7,7 @@
 mod app;
 mod arguments;
 mod call;
+mod caller;
 mod catalogue;
 mod echo;
 mod envelope;
@@ -40,6 +41,7 @@ pub mod checks {
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
+pub use caller::Caller;
 pub use echo::{shorten_value, shorten_words};
 pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,

@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::{
-    App, Toolset, arguments,
+    App, Caller, Toolset, arguments,
     call::{CallAction, CallFailure, CheckedCall, Prepared},
     request, schema,
 };
@@ -83,7 +83,7 @@ pub struct OperationRow {
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
     pub(crate) request: Lazy<RequestShape>,
     pub(crate) result_schema: Lazy<Schema>,
-    pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, CallFailure>,
+    pub(crate) prepare: fn(&App, &Caller, Map<String, Value>) -> Result<Prepared, CallFailure>,
 }
 
 impl OperationRow {

@@ -7,11 +7,11 @@
 //! Both functions are pure. `decide` may refuse; `evolve` may not: an event is a fact. An event is
 //! applied when it is emitted, so that a decision of several events sees what the first ones did.
 
-use std::{borrow::Cow, fmt::Debug};
+use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Compact, Documents, Draft, Json, Need, Timestamp, Unloaded};
+use crate::{Author, Compact, Documents, Draft, Json, Need, Timestamp, Unloaded};
 
 /// A family of documents that changes only through its own events, in one ordered stream.
 pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
@@ -59,7 +59,7 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
         None
     }
     /// An event as lists show it; `None` if the fact is not what [`Self::fact`] writes.
-    fn listed(_global: u64, _at: Timestamp, _fact: &str) -> Option<Json> {
+    fn listed(_stamp: &EventStamp<'_>, _fact: &str) -> Option<Json> {
         None
     }
     /// Which entity the event is about; `None` keeps it out of every event list.
@@ -85,10 +85,25 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
 }
 
 /// The world as values: what a decision may know besides the documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Env {
     /// The moment of the call.
     pub now: Timestamp,
+    pub call: CallFacts,
+}
+
+/// What is known about the caller.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct CallFacts {
+    /// Who makes the call.
+    pub by: Option<Arc<Author>>,
+}
+
+impl Env {
+    /// A call at a moment about whose caller nothing is known.
+    pub fn at(now: Timestamp) -> Self {
+        Self { now, call: CallFacts::default() }
+    }
 }
 
 /// The head of the log: store-wide position and sequence number in one stream.
@@ -109,8 +124,20 @@ pub struct Recorded<E> {
     pub seq: u64,
     /// When it was accepted.
     pub at: Timestamp,
+    /// Who did it; unknown for events of older versions.
+    pub by: Option<Arc<Author>>,
     /// The fact itself.
     pub event: E,
+}
+
+/// What lists show of an event besides its fact.
+#[derive(Clone, Copy, Debug)]
+pub struct EventStamp<'a> {
+    /// Store-wide position.
+    pub global: u64,
+    pub at: Timestamp,
+    /// The author as JSON.
+    pub by: Option<&'a str>,
 }
 
 /// A document's place in the store: kind and name inside its stream.

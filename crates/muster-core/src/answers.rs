@@ -139,7 +139,7 @@ mod tests {
         let mut documents = Documents::<Answers>::complete();
         let stored = StoredAnswer { digest: "a".to_owned(), answer: "first".to_owned(), at: 0 };
         documents.supply("k".to_owned(), Some(Arc::new(stored)));
-        let env = Env { now: Timestamp(i64::MAX) };
+        let env = Env::at(Timestamp(i64::MAX));
         let mut draft = Draft::new(&mut documents, LogPosition::default(), env);
         let again = draft.apply(&keep("a", "second")).unwrap_err();
         assert_eq!(again, WorkRefusal::rejected(Taken::Answered("first".to_owned())));

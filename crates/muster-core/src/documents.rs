@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, SurveyResult};
 
-use crate::{Aggregate, Json, Recorded};
+use crate::{Aggregate, EventStamp, Json, Recorded};
 
 /// Something that has to be loaded first.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +78,10 @@ impl Shown {
     /// The event as lists show it; `None` for one that they do not show.
     pub fn of<A: Aggregate>(recorded: &Recorded<A::Event>) -> Option<Self> {
         let fact = A::fact(&recorded.event)?;
-        let event = A::listed(recorded.global, recorded.at, &fact)?;
+        let by = recorded.by.as_deref().map(Json::of);
+        let by = by.as_ref().map(Json::text);
+        let stamp = EventStamp { global: recorded.global, at: recorded.at, by };
+        let event = A::listed(&stamp, &fact)?;
         Some(Self { global: recorded.global, event })
     }
 }

@@ -25,8 +25,8 @@ impl<'a, A: Aggregate> Draft<'a, A> {
     }
 
     /// The moment of the call.
-    pub fn env(&self) -> Env {
-        self.env
+    pub fn env(&self) -> &Env {
+        &self.env
     }
 
     /// Decides one command; returns the events that it emitted.
@@ -49,6 +49,7 @@ impl<'a, A: Aggregate> Draft<'a, A> {
             global: self.head.global + count,
             seq: self.head.seq + count,
             at: self.env.now,
+            by: self.env.call.by.clone(),
             event,
         };
         let applied = A::evolve(self.documents, &recorded)?;
@@ -58,7 +59,12 @@ impl<'a, A: Aggregate> Draft<'a, A> {
 
     /// The same draft for a shorter time.
     pub(crate) fn reborrow(&mut self) -> Draft<'_, A> {
-        Draft { documents: self.documents, env: self.env, head: self.head, sealed: self.sealed }
+        Draft {
+            documents: self.documents,
+            env: self.env.clone(),
+            head: self.head,
+            sealed: self.sealed,
+        }
     }
 
     /// Starts the next call of the same transaction: revisions are counted from here.

@@ -7,6 +7,7 @@
 
 mod aggregate;
 pub mod answers;
+mod author;
 pub mod budget;
 pub mod checks;
 mod compact;
@@ -27,8 +28,10 @@ mod time;
 pub mod todo;
 
 pub use aggregate::{
-    Address, Aggregate, Env, Index, LogPosition, Mark, Recorded, Subject, WorkRefusal,
+    Address, Aggregate, CallFacts, Env, EventStamp, Index, LogPosition, Mark, Recorded, Subject,
+    WorkRefusal,
 };
+pub use author::{AUTHOR_NAME_CHARS_MAX, Author, AuthorKind, AuthorSurface};
 pub use compact::{Compact, WholeText};
 pub use cursor::PageCursor;
 pub use documents::{

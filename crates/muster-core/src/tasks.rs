@@ -34,7 +34,7 @@ pub use event::TaskEvent;
 pub use rejection::TaskRejection;
 
 use crate::{
-    Address, Aggregate, Documents, Draft, Index, Json, Mark, Recorded, Subject, Timestamp,
+    Address, Aggregate, Documents, Draft, EventStamp, Index, Json, Mark, Recorded, Subject,
     Unloaded, WorkRefusal,
 };
 use entity::{Plan, Task, TaskAnswer, TaskStatus, Workspace};
@@ -252,8 +252,8 @@ impl Aggregate for TaskAggregate {
         wire::fact(event)
     }
 
-    fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
-        wire::listed(global, at, fact)
+    fn listed(stamp: &EventStamp<'_>, fact: &str) -> Option<Json> {
+        wire::listed(stamp, fact)
     }
 
     fn relocate(event: &mut TaskEvent, place: &mut dyn FnMut(u64) -> u64) {

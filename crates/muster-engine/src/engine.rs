@@ -9,7 +9,7 @@ use std::{
 };
 
 use muster_core::{
-    Aggregate, Documents, Draft, Env, LogPosition, WorkRefusal,
+    Aggregate, CallFacts, Documents, Draft, Env, LogPosition, WorkRefusal,
     ctree::ContextTree,
     session::{SessionAggregate, SessionId},
 };
@@ -96,9 +96,19 @@ impl Engine {
         stream: String,
         work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send + 'static,
     ) -> WorkOutcome<A, T> {
+        self.execute_for(CallFacts::default(), stream, work)
+    }
+
+    /// The same for a known caller, whom its events name.
+    pub fn execute_for<A: Aggregate, T: Send + 'static>(
+        &self,
+        call: CallFacts,
+        stream: String,
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send + 'static,
+    ) -> WorkOutcome<A, T> {
         let (reply, answer) = sync_channel(1);
         let claim = JobClaim::default();
-        let env = Env { now: self.clock.now() };
+        let env = Env { now: self.clock.now(), call };
         let share = StreamWrite::of(stream, Arc::clone(&self.kept));
         let job = Execution { share, env, work, claim: claim.clone(), outcome: None, reply };
         self.writer.submit(Box::new(job))?;
@@ -115,9 +125,20 @@ impl Engine {
         + Send
         + 'static,
     ) -> Result<Result<T, E>, StoreError> {
+        self.transact_for(CallFacts::default(), work)
+    }
+
+    /// The same for a known caller.
+    pub fn transact_for<T: Send + 'static, E: Send + 'static>(
+        &self,
+        call: CallFacts,
+        work: impl FnOnce(&mut MultiStreamTransaction<'_>) -> Result<Result<T, E>, StoreError>
+        + Send
+        + 'static,
+    ) -> Result<Result<T, E>, StoreError> {
         let (reply, answer) = sync_channel(1);
         let claim = JobClaim::default();
-        let env = Env { now: self.clock.now() };
+        let env = Env { now: self.clock.now(), call };
         let job = MultiStreamJob::of(env, Arc::clone(&self.kept), work, claim.clone(), reply);
         self.writer.submit(Box::new(job))?;
         await_answer(&answer, &claim)?
@@ -291,7 +312,7 @@ where
 
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
         let head = transaction.head(self.share.stream())?;
-        let outcome = self.share.draft(transaction, head, self.env, &self.work)?;
+        let outcome = self.share.draft(transaction, head, &self.env, &self.work)?;
         if outcome.is_ok() {
             self.share.append(transaction)?;
         }

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use muster_core::{
-    Address, Aggregate, Compact as _, Documents, EventQuery, ListQuery, Need, Recorded, Shown,
-    Survey, SurveyResult, WorkRefusal,
+    Address, Aggregate, Author, Compact as _, Documents, EventQuery, EventStamp, ListQuery, Need,
+    Recorded, Shown, Survey, SurveyResult, WorkRefusal,
 };
 use muster_store::{
     CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot,
@@ -191,7 +191,8 @@ fn shown<A: Aggregate>(
 ) -> Result<Vec<Shown>, StoreError> {
     let kept = source.snapshot.shown(source.stream, query)?;
     let read = |row: &ShownRow| {
-        let event = A::listed(row.global, row.at, &row.shown)?;
+        let stamp = EventStamp { global: row.global, at: row.at, by: row.by.as_deref() };
+        let event = A::listed(&stamp, &row.shown)?;
         Some(Shown { global: row.global, event })
     };
     if let Some(shown) = kept.and_then(|kept| kept.iter().map(read).collect()) {
@@ -273,12 +274,24 @@ pub(crate) fn recorded<A: Aggregate>(
     row: &EventRow,
 ) -> Result<Recorded<A::Event>, StoreError> {
     match serde_json::from_str(&row.body) {
-        Ok(event) => Ok(Recorded { global: row.global, seq: row.seq, at: row.at, event }),
+        Ok(event) => {
+            let by = author(stream, row)?;
+            Ok(Recorded { global: row.global, seq: row.seq, at: row.at, by, event })
+        }
         Err(error) => Err(StoreError::Damaged {
             place: format!("{stream} event {}", row.seq),
             finding: error.to_string(),
         }),
     }
+}
+
+fn author(stream: &str, row: &EventRow) -> Result<Option<Arc<Author>>, StoreError> {
+    let Some(by) = &row.by else { return Ok(None) };
+    let damaged = |error: serde_json::Error| StoreError::Damaged {
+        place: format!("{stream} author of event {}", row.seq),
+        finding: error.to_string(),
+    };
+    serde_json::from_str(by).map(Some).map_err(damaged)
 }
 
 /// Encodes a draft's events as rows.
@@ -291,6 +304,7 @@ pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<Eve
         subject: A::subject(&recorded.event),
         body: encoded(serde_json::to_string(&recorded.event)),
         shown: A::fact(&recorded.event),
+        by: recorded.by.as_deref().map(|by| encoded(serde_json::to_string(by))),
     };
     events.iter().map(row).collect()
 }

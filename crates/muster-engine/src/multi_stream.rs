@@ -44,14 +44,14 @@ impl MultiStreamTransaction<'_> {
         let head = self.transaction.head(&stream)?;
         let head = LogPosition { global: head.global + drafted, ..head };
         let mut share = StreamWrite::<A>::of(stream, Arc::clone(&self.kept));
-        let outcome = share.draft(self.transaction, head, self.env, &work)?;
+        let outcome = share.draft(self.transaction, head, &self.env, &work)?;
         self.shares.push(Box::new(share));
         Ok(outcome)
     }
 
     /// The environment of the call.
-    pub fn env(&self) -> Env {
-        self.env
+    pub fn env(&self) -> &Env {
+        &self.env
     }
 }
 
@@ -120,7 +120,7 @@ where
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
         let Some(work) = self.work.take() else { return Ok(()) };
         let kept = Arc::clone(&self.kept);
-        let env = self.env;
+        let env = self.env.clone();
         let mut streams = MultiStreamTransaction {
             transaction: &mut *transaction,
             kept,

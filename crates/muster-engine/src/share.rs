@@ -49,7 +49,7 @@ impl<A: Aggregate> StreamWrite<A> {
         &mut self,
         transaction: &mut dyn Transaction,
         head: LogPosition,
-        env: Env,
+        env: &Env,
         work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>>,
     ) -> Result<Ruled<A, T>, StoreError> {
         let stream = self.stream.as_str();
@@ -57,7 +57,7 @@ impl<A: Aggregate> StreamWrite<A> {
         let mut source = DocumentSource { stream, snapshot: transaction, cache, committed: false };
         let mut events = Vec::new();
         let outcome = load::answer(&mut source, &mut self.documents, |docs| {
-            let mut draft = Draft::new(docs, head, env);
+            let mut draft = Draft::new(docs, head, env.clone());
             let value = work(&mut draft)?;
             events = draft.into_events();
             Ok(value)

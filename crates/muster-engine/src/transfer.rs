@@ -4,9 +4,13 @@
 //! that it refers to. The target store assigns new, gapless positions; so event ids (their
 //! positions) change, and every reference to one is rewritten.
 
-use std::{collections::BTreeSet, io, sync::mpsc::SyncSender};
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{Arc, mpsc::SyncSender},
+};
 
-use muster_core::{Address, Aggregate, LogPosition, Recorded, Replay, Timestamp};
+use muster_core::{Address, Aggregate, Author, LogPosition, Recorded, Replay, Timestamp};
 use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +56,9 @@ struct Entry<E> {
     seq: u64,
     /// When it was accepted, in Unix milliseconds.
     at_ms: Timestamp,
+    /// Who did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<Author>,
     event: E,
 }
 
@@ -75,7 +82,7 @@ pub fn export<A: Aggregate>(
         }
         for row in &rows {
             positions.push(row.global);
-            let Recorded { seq, at, mut event, .. } = load::recorded::<A>(stream, row)?;
+            let Recorded { seq, at, by, mut event, .. } = load::recorded::<A>(stream, row)?;
             let mut strangers = BTreeSet::new();
             A::relocate(&mut event, &mut |position| {
                 number_of(&positions, position).unwrap_or_else(|| {
@@ -88,7 +95,8 @@ pub fn export<A: Aggregate>(
                 let finding = format!("it names positions {strangers:?}, which are not before it");
                 return Err(StoreError::Damaged { place, finding }.into());
             }
-            let entry = Entry { seq, at_ms: at, event };
+            let by = by.map(Arc::unwrap_or_clone);
+            let entry = Entry { seq, at_ms: at, by, event };
             let line = serde_json::to_string(&entry)
                 .unwrap_or_else(|error| unreachable!("domain types are plain JSON: {error}"));
             write(&line)?;
@@ -150,7 +158,8 @@ impl<A: Aggregate> Load<A> {
         let placed = |entry: &Entry<A::Event>| {
             let mut event = entry.event.clone();
             A::relocate(&mut event, &mut |number| place(number));
-            Recorded { global: place(entry.seq), seq: entry.seq, at: entry.at_ms, event }
+            let by = entry.by.clone().map(Arc::new);
+            Recorded { global: place(entry.seq), seq: entry.seq, at: entry.at_ms, by, event }
         };
         self.entries.iter().map(placed).collect()
     }

@@ -182,6 +182,8 @@ pub struct EventRow {
     pub body: String,
     /// What lists show of it.
     pub shown: Option<String>,
+    /// Who did it, encoded.
+    pub by: Option<String>,
 }
 
 /// An event as lists show it.
@@ -193,6 +195,8 @@ pub struct ShownRow {
     pub at: Timestamp,
     /// What lists show of it.
     pub shown: String,
+    /// Who did it, encoded.
+    pub by: Option<String>,
 }
 
 /// A document as the store keeps it.

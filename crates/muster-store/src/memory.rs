@@ -324,7 +324,7 @@ impl StoreSnapshot for State {
         query: &EventQuery,
     ) -> Result<Option<Vec<ShownRow>>, StoreError> {
         let row = |event: EventRow| {
-            Some(ShownRow { global: event.global, at: event.at, shown: event.shown? })
+            Some(ShownRow { global: event.global, at: event.at, shown: event.shown?, by: event.by })
         };
         Ok(self.events(stream, query)?.into_iter().map(row).collect())
     }

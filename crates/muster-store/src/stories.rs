@@ -28,6 +28,7 @@ fn event(global: u64, seq: u64, subject: Option<(&str, &str)>) -> EventRow {
             .map(|(entity, scope)| Subject { entity: entity.to_owned(), scope: scope.to_owned() }),
         body: format!("{{\"n\":{global},\"text\":\"Grüße\"}}"),
         shown: None,
+        by: None,
     }
 }
 

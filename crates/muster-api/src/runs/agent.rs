@@ -2,13 +2,13 @@
 //! node's session (RUNS-TIE-3). The tools of runs belong to the runtime.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Weak},
 };
 
 use muster_agents::{AgentWish, Bearer, TaskOperations, Witnessed};
 use muster_core::{
-    Documents, field,
+    AuthorKind, AuthorSurface, Documents, field,
     run::{
         RunAggregate,
         event::{ToolError, ToolResult},
@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use super::{RunCode, RunDesk, RunFault, RunTold};
 use crate::{
-    App, Envelope, OperationEffect, Registry,
+    App, Caller, Envelope, OperationEffect, Registry,
     app::Standpoint,
     arguments::{Reason, invalid_with},
     call::{self, CallFailure},
@@ -150,7 +150,10 @@ fn standpoint(
         workspace.unwrap_or_else(|| unreachable!("a UUID names a workspace: {}", run.id));
     let task = node.task_id.or(run.task_id);
     let plan = run.plan_id;
-    Ok(Standpoint { session, workspace, task, plan })
+    let name = node.alias.as_ref().unwrap_or(&node.label);
+    let mut caller = Caller::of(AuthorKind::Agent, name, AuthorSurface::Run);
+    caller.directory = Some(PathBuf::from(&node.workdir));
+    Ok(Standpoint { session, workspace, task, plan, caller })
 }
 
 /// A workspace named after a directory; `None` if no character of it can be used.

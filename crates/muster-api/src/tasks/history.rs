@@ -1,7 +1,7 @@
 //! `tasks_history`, `tasks_undo`, `tasks_redo`.
 
 use muster_core::{
-    ListOrder, ListQuery, WorkRefusal,
+    Author, ListOrder, ListQuery, WorkRefusal,
     tasks::{
         TaskCommand, TaskDocs, TaskDocument, TaskRejection, TaskResult, fields,
         history::{
@@ -71,6 +71,8 @@ pub(crate) struct OperationView {
     seq: u64,
     ts: String,
     ts_ms: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<Author>,
     task: String,
     path: Option<String>,
     intent: String,
@@ -113,6 +115,7 @@ impl OperationView {
             seq: entry.seq,
             ts: entry.at.rfc3339(),
             ts_ms: entry.at.0,
+            by: entry.by.clone(),
             task: entry.entity.to_string(),
             path,
             intent: entry.intent.clone(),

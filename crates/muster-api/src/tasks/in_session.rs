@@ -26,7 +26,8 @@ pub(super) fn perform(
 ) -> Result<Envelope, CallFailure> {
     let workspace = write.workspace().clone();
     let session = session.stream();
-    let outcome = app.engine().transact(move |streams| {
+    let facts = scene.caller.facts();
+    let outcome = app.engine().transact_for(facts, move |streams| {
         let stream = write.workspace().stream();
         let ruled = streams.on::<TaskAggregate, _>(stream, |draft| {
             let answer = write.inside(draft, &scene)?;

@@ -121,7 +121,9 @@ impl Write {
             return in_session::perform(self, app, scene, &session);
         }
         let workspace = self.workspace.clone();
-        let outcome = app.engine().execute::<TaskAggregate, _>(workspace.stream(), move |draft| {
+        let facts = scene.caller.facts();
+        let stream = workspace.stream();
+        let outcome = app.engine().execute_for::<TaskAggregate, _>(facts, stream, move |draft| {
             let answer = self.inside(draft, &scene)?;
             if answer.is_err() {
                 draft.clear();

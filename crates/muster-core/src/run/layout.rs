@@ -157,7 +157,7 @@ mod tests {
         let node = NodeId(1);
         let moved =
             |x| LayoutChange { positions: [(node, Point { x, y: 0.0 })].into(), viewport: None };
-        let env = Env { now: Timestamp(1_000) };
+        let env = Env::at(Timestamp(1_000));
         let mut draft = Draft::new(&mut documents, LogPosition::default(), env);
         assert_eq!(draft.apply(&moved(1.0)).unwrap().len(), 1);
         assert_eq!(draft.apply(&moved(1.0)).unwrap().len(), 0, "nothing differs");

@@ -79,7 +79,7 @@ impl Room {
     /// Runs one command as one call.
     fn call(&mut self, by: Actor, ask: Ask) -> Result<Vec<RunEvent>, Box<RunRejection>> {
         let count = self.log.len() as u64;
-        let env = Env { now: Timestamp(self.now) };
+        let env = Env::at(Timestamp(self.now));
         let head = LogPosition { global: count, seq: count };
         let command = RunCommand { by, seed: IdSeed(self.fresh()), ask };
         let mut draft = Draft::new(&mut self.docs, head, env);

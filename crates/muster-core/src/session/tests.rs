@@ -50,7 +50,7 @@ impl Room {
     ) -> Result<SessionCommandResult, Box<SessionRejection>> {
         let count = self.log.len() as u64;
         let now = 1_000 + self.waited_ms + i64::try_from(count).unwrap();
-        let env = Env { now: Timestamp(now) };
+        let env = Env::at(Timestamp(now));
         let mut draft = Draft::new(&mut self.docs, LogPosition { global: count, seq: count }, env);
         let done = match perform(&mut draft, command) {
             Ok(done) => done,

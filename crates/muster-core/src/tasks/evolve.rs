@@ -31,6 +31,7 @@ struct Moment {
 /// Applies one event.
 pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> Applied {
     let moment = Moment { at: recorded.at, seq: recorded.global };
+    let by = recorded.by.as_deref();
     match &recorded.event {
         TaskEvent::PlanCreated(created) => entity::plan_created(docs, created, moment),
         TaskEvent::TaskCreated(created) => entity::task_created(docs, created, moment),
@@ -43,7 +44,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::StepDefined(defined) => step::defined(docs, defined, moment),
         TaskEvent::StepNoted(noted) => step::noted(docs, noted, moment),
         TaskEvent::StepVerified(verified) => step::verified(docs, verified, moment),
-        TaskEvent::StepDone(done) => step::done(docs, done, moment),
+        TaskEvent::StepDone(done) => step::done(docs, done, by, moment),
         TaskEvent::StepReopened(reopened) => step::reopened(docs, reopened, moment),
         TaskEvent::StepBlockSet(set) => step::block_set(docs, set, moment),
         TaskEvent::StepDeleted(deleted) => step::deleted(docs, deleted, moment),
@@ -53,7 +54,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::EvidenceCaptured(captured) => memory::evidence_captured(docs, captured, moment),
         TaskEvent::CardKept(kept) => memory::card_kept(docs, kept, moment),
         TaskEvent::NoteKept(kept) => memory::note_kept(docs, kept, moment),
-        TaskEvent::OperationRecorded(operation) => memory::recorded(docs, operation, moment),
+        TaskEvent::OperationRecorded(operation) => memory::recorded(docs, operation, by, moment),
         TaskEvent::Restored(restored) => memory::restored(docs, restored, moment),
         TaskEvent::CardsCommitted(_) | TaskEvent::NoteCommitted(_) => Ok(()),
         TaskEvent::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),

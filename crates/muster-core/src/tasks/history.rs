@@ -9,7 +9,7 @@ use super::{
     TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup, path::StepPath,
 };
 use crate::{
-    Recorded, Timestamp,
+    Author, Recorded, Timestamp,
     tasks::{TaskDocs, TaskResult},
 };
 
@@ -39,6 +39,8 @@ pub struct HistoryOperation {
     /// When it was accepted.
     #[serde(default)]
     pub at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Author>,
     /// Position of the last undo of it.
     #[serde(default)]
     pub undone_at: u64,
@@ -164,6 +166,7 @@ impl Addressed {
             state: OperationState::Final,
             seq: 0,
             at: Timestamp::default(),
+            by: None,
             undone_at: 0,
         }
     }

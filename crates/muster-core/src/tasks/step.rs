@@ -11,7 +11,7 @@ use super::{
     optional,
     path::StepPath,
 };
-use crate::Timestamp;
+use crate::{Author, Timestamp};
 
 /// A confirmation that a step can need before it closes. The order is the order of every listing.
 #[derive(
@@ -154,6 +154,9 @@ pub struct Step {
     /// When it was closed; `None` while open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
+    /// Who closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<Author>,
     /// Present when it was closed by force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<Waiver>,
@@ -298,6 +301,7 @@ impl Step {
             proof_modes: ProofModes::default(),
             proven: Checkpoints::new(),
             completed_at: None,
+            closed_by: None,
             waiver: None,
             block: None,
             nodes: Vec::new(),
@@ -390,6 +394,7 @@ impl Step {
     /// Reopens it; confirmations stay (TASKS-STATE-8).
     pub fn reopen(&mut self) {
         self.completed_at = None;
+        self.closed_by = None;
         self.waiver = None;
     }
 }

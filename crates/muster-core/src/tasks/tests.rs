@@ -42,7 +42,7 @@ impl Room {
     /// Runs commands as one call.
     fn call(&mut self, commands: &[TaskCommand]) -> Result<Vec<TaskEvent>, Box<TaskRejection>> {
         let count = self.log.len() as u64;
-        let env = Env { now: Timestamp(1_000 + i64::try_from(count).unwrap()) };
+        let env = Env::at(Timestamp(1_000 + i64::try_from(count).unwrap()));
         let head = LogPosition { global: count, seq: count };
         let mut draft = Draft::new(&mut self.docs, head, env);
         for command in commands {

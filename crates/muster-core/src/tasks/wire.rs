@@ -14,7 +14,7 @@ use super::{
     event::EditKind,
     id::{EntityId, EntityKind, PlanId},
 };
-use crate::{Json, Recorded, Timestamp};
+use crate::{Author, EventStamp, Json, Recorded};
 
 /// An event in a result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,9 @@ pub struct EventView {
     pub ts: String,
     /// When, in Unix milliseconds.
     pub ts_ms: i64,
+    /// Who did it, in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Author>,
     /// What happened.
     #[serde(flatten)]
     pub fact: FactView,
@@ -82,6 +85,8 @@ pub fn show(recorded: &Recorded<TaskEvent>) -> Option<EventView> {
         seq: recorded.global,
         ts: recorded.at.rfc3339(),
         ts_ms: recorded.at.0,
+        // The caller of a change knows who made it.
+        by: None,
         fact: FactView::of(&recorded.event)?,
     })
 }
@@ -92,15 +97,16 @@ pub(super) fn fact(event: &TaskEvent) -> Option<String> {
 }
 
 /// An event as callers see it, put together from its place and its fact.
-pub(super) fn listed(global: u64, at: Timestamp, fact: &str) -> Option<Json> {
+pub(super) fn listed(stamp: &EventStamp<'_>, fact: &str) -> Option<Json> {
     let rest = fact.strip_prefix('{')?;
-    let seq = global.to_string();
-    let ts = at.rfc3339();
-    let ts_ms = at.0.to_string();
+    let seq = stamp.global.to_string();
+    let ts = stamp.at.rfc3339();
+    let ts_ms = stamp.at.0.to_string();
+    let by = stamp.by.map(|by| [r#","by":"#, by].concat()).unwrap_or_default();
     let zeros = &ZEROS[seq.len().min(ZEROS.len())..];
     let id = [r#"{"event_id":"evt_"#, zeros, &seq, r#"","seq":"#, &seq];
-    let parts = [r#","ts":""#, &ts, r#"","ts_ms":"#, &ts_ms, ",", rest];
-    let mut text = String::with_capacity(fact.len() + PLACE_BYTES);
+    let parts = [r#","ts":""#, &ts, r#"","ts_ms":"#, &ts_ms, &by, ",", rest];
+    let mut text = String::with_capacity(fact.len() + PLACE_BYTES + by.len());
     text.extend(id.into_iter().chain(parts));
     Some(Json::written(text))
 }

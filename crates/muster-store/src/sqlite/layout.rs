@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("layout/2.sql"),
     include_str!("layout/3.sql"),
     include_str!("layout/4.sql"),
+    include_str!("layout/5.sql"),
 ];
 
 /// The layout of a file.

@@ -65,7 +65,7 @@ macro_rules! document_columns {
 /// Columns of an event, in the order in which a row is read.
 macro_rules! event_columns {
     () => {
-        "global, seq, at, kind, entity, scope, body, shown"
+        "global, seq, at, kind, entity, scope, body, shown, author"
     };
 }
 
@@ -277,7 +277,7 @@ pub(super) fn shown<'a>(
     query: &'a EventQuery,
     after: Option<u64>,
 ) -> ListStatement<'a> {
-    slice("global, at, shown", stream, query, after)
+    slice("global, at, shown, author", stream, query, after)
 }
 
 fn slice<'a>(

@@ -43,6 +43,7 @@ fn append(store: &SqliteStore, bytes: usize) -> Result<(), StoreError> {
         subject: None,
         body: "x".repeat(bytes),
         shown: None,
+        by: None,
     };
     transaction.append(&Append { stream: STREAM, events: &[event], documents: &[] })?;
     transaction.commit()

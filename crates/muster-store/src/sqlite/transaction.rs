@@ -95,7 +95,8 @@ impl<'a> SqliteTransaction<'a> {
             entity,
             scope,
             event.body,
-            event.shown
+            event.shown,
+            event.by
         ];
         self.run("appended an event", INSERT_EVENT, parameters).map(drop)
     }
@@ -175,8 +176,8 @@ const END_STREAM: &str = "UPDATE stream SET ended = 1 WHERE name = ?1";
 const REMOVE_EVENTS: &str = "DELETE FROM event INDEXED BY event_by_seq WHERE stream = ?1";
 const REMOVE_DOCUMENTS: &str = "DELETE FROM document INDEXED BY document_by_name WHERE stream = ?1";
 const INSERT_EVENT: &str = "\
-    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body, shown) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body, shown, author) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 const STORED_INDEX: &str = "\
     SELECT id, ord, parent, status, rank, marks FROM document \
     WHERE stream = ?1 AND kind = ?2 AND name = ?3";

@@ -325,7 +325,8 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
             let at = Timestamp(row.get(1)?);
             let shown = row.get(2)?;
             let shown: Option<String> = shown;
-            Ok(shown.map(|shown| ShownRow { global, at, shown }))
+            let by = row.get(3)?;
+            Ok(shown.map(|shown| ShownRow { global, at, shown, by }))
         };
         let found = self.many("listed what is shown", &question.sql, parameters, read)?;
         Ok(found.into_iter().collect())
@@ -371,6 +372,7 @@ fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         subject: entity.map(|entity| Subject { entity, scope: scope.unwrap_or_default() }),
         body: row.get(6)?,
         shown: row.get(7)?,
+        by: row.get(8)?,
     })
 }
 

@@ -36,8 +36,9 @@ pub(super) fn event_slices_are_read_both_ways(store: &dyn Store) {
     let mut ask = |query: &EventQuery| {
         let expected = slice_of(&all, query);
         assert_eq!(view.events(STREAM, query).unwrap(), expected, "{query:?}");
-        let row =
-            |row: EventRow| Some(ShownRow { global: row.global, at: row.at, shown: row.shown? });
+        let row = |row: EventRow| {
+            Some(ShownRow { global: row.global, at: row.at, shown: row.shown?, by: row.by })
+        };
         let shown: Option<Vec<ShownRow>> = expected.into_iter().map(row).collect();
         assert_eq!(view.shown(STREAM, query).unwrap(), shown, "{query:?}");
     };

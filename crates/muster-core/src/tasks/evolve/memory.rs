@@ -7,7 +7,7 @@ use super::{
     change_workspace, entity::link_dependencies,
 };
 use crate::{
-    ListQuery,
+    Author, ListQuery,
     tasks::{
         TaskDocs, TaskDocument, TaskKey,
         entity::Meta,
@@ -152,6 +152,7 @@ pub(super) fn note_kept(docs: &mut TaskDocs, kept: &NoteKept, moment: Moment) ->
 pub(super) fn recorded(
     docs: &mut TaskDocs,
     operation: &HistoryOperation,
+    by: Option<&Author>,
     moment: Moment,
 ) -> Applied {
     let id = operation.entity;
@@ -163,7 +164,13 @@ pub(super) fn recorded(
         Some(_) => OperationState::Undoable,
         None => OperationState::Final,
     };
-    let operation = HistoryOperation { state, seq: moment.seq, at: moment.at, ..operation.clone() };
+    let operation = HistoryOperation {
+        state,
+        seq: moment.seq,
+        at: moment.at,
+        by: by.cloned(),
+        ..operation.clone()
+    };
     docs.put(TaskKey::Operation(moment.seq), TaskDocument::Operation(operation));
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::{
     memory::{leave_stacks, mirror_note},
 };
 use crate::{
-    ListQuery,
+    Author, ListQuery,
     tasks::{
         TaskDocs, TaskDocument, TaskKey,
         event::{
@@ -99,9 +99,15 @@ fn set_confirmed(step: &mut Step, checkpoint: Checkpoint, confirmed: bool) {
     }
 }
 
-pub(super) fn done(docs: &mut TaskDocs, done: &StepDone, moment: Moment) -> Applied {
+pub(super) fn done(
+    docs: &mut TaskDocs,
+    done: &StepDone,
+    by: Option<&Author>,
+    moment: Moment,
+) -> Applied {
     change_step(docs, &done.step, &done.derived, moment, |step| {
         step.completed_at = Some(moment.at);
+        step.closed_by = by.cloned();
         step.waiver = done.waiver.clone().map(|waiver| Waiver { at: moment.at, ..waiver });
         step.graph_seq = moment.seq;
     })

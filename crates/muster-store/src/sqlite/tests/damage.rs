@@ -214,6 +214,7 @@ fn compacting_gives_spare_pages_back() {
         subject: None,
         body: "{}".to_owned(),
         shown: None,
+        by: None,
     };
     let end = crate::Append { stream: super::STREAM, events: &[event], documents: &[] };
     transaction.end(&end).unwrap();

@@ -18,6 +18,7 @@ pub(super) const FIXTURES: &[&str] = &[
     include_str!("../layout/fixtures/2.sql"),
     include_str!("../layout/fixtures/3.sql"),
     include_str!("../layout/fixtures/4.sql"),
+    include_str!("../layout/fixtures/5.sql"),
 ];
 
 fn make(directory: &Path, sql: &str) {
@@ -70,6 +71,7 @@ fn every_older_layout_opens_and_keeps_its_content() {
             subject: Some(Subject { entity: "TASK-001".to_owned(), scope: "PLAN-001".to_owned() }),
             body: "{\"title\":\"first\"}".to_owned(),
             shown: None,
+            by: None,
         };
         assert_eq!(view.tail(STREAM, 1, 1).unwrap(), vec![created]);
         assert_eq!(view.tail("session/one", 0, 9).unwrap().len(), 1);

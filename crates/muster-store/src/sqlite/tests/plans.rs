@@ -137,6 +137,7 @@ fn grow(store: &SqliteStore, count: u64) {
             subject: Some(Subject { entity: entity.to_owned(), scope: parent.to_owned() }),
             body: String::new(),
             shown: None,
+            by: None,
         });
         documents.push(DocumentChange::Put(
             DocumentRow {

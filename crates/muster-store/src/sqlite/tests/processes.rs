@@ -48,6 +48,7 @@ fn write(store: &SqliteStore, writer: u32) -> Written {
         subject: None,
         body: writer.to_string(),
         shown: None,
+        by: None,
     };
     transaction.append(&Append { stream: STREAM, events: &[event], documents: &[] }).unwrap();
     transaction.commit().unwrap();

@@ -34,6 +34,7 @@ fn append(transaction: &mut dyn Transaction, task: u64) {
         subject: Some(Subject { entity: name.clone(), scope: "PLAN-1".to_owned() }),
         body: "x".repeat(300),
         shown: None,
+        by: None,
     };
     let index = Index {
         ord: task,

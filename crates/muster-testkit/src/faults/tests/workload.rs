@@ -154,6 +154,7 @@ impl Bench {
             subject: Some(Subject { entity: name.clone(), scope: String::new() }),
             body: format!("{attempt} {padding}"),
             shown: None,
+            by: None,
         };
         let address = Address { kind: Cow::Borrowed("task"), name };
         if action == "remove" {

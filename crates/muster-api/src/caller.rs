@@ -1,0 +1,27 @@
+//! Who makes a call, and from where.
+
+use std::{path::PathBuf, sync::Arc};
+
+use muster_core::{Author, AuthorKind, AuthorSurface, CallFacts};
+
+/// The caller of an operation, as its surface knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// Whom the events of the call name.
+    pub by: Option<Arc<Author>>,
+    /// Where the caller works.
+    pub directory: Option<PathBuf>,
+}
+
+impl Caller {
+    /// A caller about whom no more is known than who it is.
+    #[must_use]
+    pub fn of(kind: AuthorKind, name: &str, via: AuthorSurface) -> Self {
+        Self { by: Some(Arc::new(Author::new(kind, name, via))), directory: None }
+    }
+
+    /// What the rules may know of it.
+    pub(crate) fn facts(&self) -> CallFacts {
+        CallFacts { by: self.by.clone() }
+    }
+}
