@@ -161,6 +161,11 @@ impl App {
         self.options.bound_task
     }
 
+    /// Who makes the calls whose surface does not say.
+    pub fn caller(&self) -> &Caller {
+        &self.options.caller
+    }
+
     /// Budget of the text of a session's tree, if not the default (CC-5).
     pub fn ctree_max_chars(&self) -> Option<u64> {
         self.options.ctree_max_chars
@@ -202,7 +207,7 @@ impl App {
 
     /// Calls an operation by name. Blocks until the result is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
-        self.call_as(&self.options.caller, name, arguments)
+        self.call_as(self.caller(), name, arguments)
     }
 
     /// The same for a caller whom the surface knows.

@@ -13,6 +13,13 @@ pub struct Caller {
     pub directory: Option<PathBuf>,
 }
 
+/// The login name of the person who started this process.
+#[must_use]
+pub fn person_name() -> String {
+    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
+    name.unwrap_or_else(|_| "person".to_owned())
+}
+
 impl Caller {
     /// A caller about whom no more is known than who it is.
     #[must_use]

@@ -41,7 +41,7 @@ pub mod checks {
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
-pub use caller::Caller;
+pub use caller::{Caller, person_name};
 pub use echo::{shorten_value, shorten_words};
 pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,

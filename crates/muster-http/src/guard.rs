@@ -22,7 +22,8 @@ use axum::{
     response::IntoResponse as _,
 };
 
-use muster_api::runs::Bearer;
+use muster_api::{Caller, person_name, runs::Bearer};
+use muster_core::{AuthorKind, AuthorSurface};
 use muster_mcp::RequestIdScanner;
 
 use crate::{
@@ -85,6 +86,20 @@ impl Requester {
             Self::Anybody => Some(CallerRole::Person),
             Self::Node(_) | Self::Stranger => None,
         }
+    }
+
+    /// Whom the events of its operations name.
+    pub(crate) fn caller(self) -> Caller {
+        let (kind, name) = match self.role() {
+            Some(CallerRole::Person) => (AuthorKind::Person, person_name()),
+            Some(CallerRole::Agent) | None => (AuthorKind::Agent, "program with the token".into()),
+        };
+        let via = match self {
+            Self::Browser(..) => AuthorSurface::Page,
+            Self::Node(_) => AuthorSurface::Run,
+            Self::Program(_) | Self::Anybody | Self::Stranger => AuthorSurface::Http,
+        };
+        Caller::of(kind, &name, via)
     }
 
     /// Largest body that is read for this caller, in bytes. Only known callers may

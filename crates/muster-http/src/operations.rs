@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
+    Extension,
     body::{Body, Bytes},
     extract::{Path, State, rejection::PathRejection},
     http::{HeaderValue, Response, StatusCode, header},
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     fault::Fault,
+    guard::Requester,
     limits::RETRY_AFTER_SECONDS,
     openapi,
     refusal::{HttpRefusal, json_response},
@@ -25,6 +27,7 @@ use crate::{
 pub(crate) async fn call(
     State(site): State<Arc<ServerState>>,
     name: Result<Path<String>, PathRejection>,
+    Extension(requester): Extension<Requester>,
     body: Bytes,
 ) -> Result<Response<Body>, Fault> {
     let Path(name) = name.map_err(|_| {
@@ -35,7 +38,8 @@ pub(crate) async fn call(
     let app = Arc::clone(&site.app);
     let writes = app.registry().get(&name).is_some_and(|row| row.effect != OperationEffect::Read);
     let called = name.clone();
-    let work = move || app.call(&called, arguments);
+    let caller = requester.caller();
+    let work = move || app.call_as(&caller, &called, arguments);
     let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
     Ok(envelope_response(&answer.map_err(|refusal| refusal.of_operation(&name))?))
 }

@@ -3,7 +3,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use muster_api::{App, Envelope, OperationEffect, Toolset};
+use muster_api::{App, Caller, Envelope, OperationEffect, Toolset};
 use rmcp::{
     ErrorData,
     model::{
@@ -40,6 +40,16 @@ impl AppBackend {
     pub fn new(app: Arc<App>, default_workspace: Option<String>) -> Self {
         let catalogue = Catalogue::of(app.registry_handle(), default_workspace);
         Self { app, catalogue }
+    }
+
+    /// The caller as the server's settings name it, else as its program does.
+    fn caller(&self, call: &McpCall) -> Caller {
+        let caller = self.app.caller().clone();
+        if caller.by.is_some() {
+            caller
+        } else {
+            Caller { by: Some(call.author().into()), ..caller }
+        }
     }
 
     /// Whether a call takes less time than handing it to another thread and back. A write does
@@ -85,9 +95,13 @@ pub(crate) fn enveloped(text: String, structure: Option<Value>, success: bool) -
 }
 
 /// Calls an operation on this thread; a panic in it fails this call only.
-fn in_place(app: &App, request: CallToolRequestParams) -> Result<Envelope, ErrorData> {
+fn in_place(
+    app: &App,
+    caller: &Caller,
+    request: CallToolRequestParams,
+) -> Result<Envelope, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
-    let call = AssertUnwindSafe(|| app.call(&request.name, arguments));
+    let call = AssertUnwindSafe(|| app.call_as(caller, &request.name, arguments));
     std::panic::catch_unwind(call).map_err(|_| {
         tracing::error!(tool = %request.name, "operation panicked");
         ErrorData::internal_error("the operation failed inside the server", None)
@@ -148,13 +162,15 @@ impl Backend for AppBackend {
     ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
             let on_a_line = call.is_on_a_line();
+            let caller = self.caller(&call);
             if on_a_line && self.is_brief(&request) {
-                return Ok(tool_result(&in_place(&self.app, request)?, on_a_line).into());
+                return Ok(tool_result(&in_place(&self.app, &caller, request)?, on_a_line).into());
             }
             let app = Arc::clone(&self.app);
             let held = call.clone();
             let running = tokio::task::spawn_blocking(move || {
-                let answer = app.call(&request.name, request.arguments.unwrap_or_default());
+                let arguments = request.arguments.unwrap_or_default();
+                let answer = app.call_as(&caller, &request.name, arguments);
                 drop(held);
                 tool_result(&answer, on_a_line)
             });

@@ -8,6 +8,7 @@
 use std::{pin::Pin, sync::Arc};
 
 use muster_api::Toolset;
+use muster_core::{Author, AuthorKind, AuthorSurface};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -53,6 +54,14 @@ impl McpCall {
     /// and whose client waits for this reply anyway.
     pub(crate) fn is_on_a_line(&self) -> bool {
         self.context.extensions.get::<LaneTurn>().is_some()
+    }
+
+    /// The program at the other end: what it called itself in its handshake or in this request.
+    pub(crate) fn author(&self) -> Author {
+        let client = self.context.client_info();
+        let name = client.map(|client| format!("{} {}", client.name, client.version));
+        let name = name.unwrap_or_else(|| "unnamed client".to_owned());
+        Author::new(AuthorKind::Agent, &name, AuthorSurface::Mcp)
     }
 
     /// The SDK's view of the request.

@@ -1,11 +1,17 @@
 //! Where the store is, and how it is opened.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, IsTerminal as _},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, anyhow};
-use muster_api::{App, AppOptions, Inspection, StoreAccess, StoreError, Toolset, WorkspaceId};
+use muster_api::{
+    App, AppOptions, Caller, Inspection, StoreAccess, StoreError, Toolset, WorkspaceId, person_name,
+};
+use muster_core::{AuthorKind, AuthorSurface};
 
-use crate::config::{STORAGE_DIR, Settings};
+use crate::config::{AGENT_NAME, STORAGE_DIR, Settings};
 
 /// The storage directory that was asked for, or the default one.
 pub(crate) fn directory(settings: &Settings) -> anyhow::Result<PathBuf> {
@@ -24,19 +30,35 @@ pub(crate) fn is_default(settings: &Settings, directory: &Path) -> bool {
 /// Opens the store of the command's storage directory. Such commands name the workspace of every
 /// call, so that the requested one is never confused with the default.
 pub(crate) fn open(settings: &Settings) -> anyhow::Result<App> {
-    open_at(&directory(settings)?, None)
+    open_at(&directory(settings)?, None, caller(settings)?)
+}
+
+/// Who types the command: a person at a terminal, an agent anywhere else.
+pub(crate) fn caller(settings: &Settings) -> anyhow::Result<Caller> {
+    let agent = settings.get(&AGENT_NAME)?.value;
+    let mut caller = match agent {
+        Some(name) => Caller::of(AuthorKind::Agent, &name, AuthorSurface::Cli),
+        None if io::stdin().is_terminal() => {
+            Caller::of(AuthorKind::Person, &person_name(), AuthorSurface::Cli)
+        }
+        None => Caller::of(AuthorKind::Agent, "command line", AuthorSurface::Cli),
+    };
+    caller.directory = std::env::current_dir().ok();
+    Ok(caller)
 }
 
 /// Opens the store of a directory for calls that may name no workspace.
 pub(crate) fn open_at(
     directory: &Path,
     default_workspace: Option<WorkspaceId>,
+    caller: Caller,
 ) -> anyhow::Result<App> {
     let options = AppOptions {
         storage_dir: directory.to_owned(),
         default_workspace,
         // The command line lists every tool, so there is no smaller toolset to respect.
         toolset: Toolset::Full,
+        caller,
         ..AppOptions::default()
     };
     Ok(App::open(options)?)

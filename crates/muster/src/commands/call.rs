@@ -58,7 +58,7 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
         Some(directory) => directory.clone(),
         None => storage::directory(settings)?,
     };
-    let app = storage::open_at(&directory, workspace)?;
+    let app = storage::open_at(&directory, workspace, storage::caller(settings)?)?;
     let answer = app.call(name, arguments);
     output::print_json(&answer)?;
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -5,7 +5,8 @@ mod node;
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
-use muster_api::{App, AppOptions, SessionBinding, Toolset};
+use muster_api::{App, AppOptions, Caller, SessionBinding, Toolset};
+use muster_core::{Author, AuthorKind, AuthorSurface};
 use muster_mcp::{AppBackend, NodeBackend};
 
 use self::node::NodeServer;
@@ -13,7 +14,7 @@ use super::session::named;
 use crate::{
     arguments::toolset_parser,
     client::Client,
-    config::{CTREES_MAX_CHARS, Settings, TOOLSET},
+    config::{AGENT_NAME, CTREES_MAX_CHARS, Settings, TOOLSET},
     storage,
 };
 
@@ -46,6 +47,14 @@ pub(crate) struct Mcp {
         value_parser = toolset_parser()
     )]
     toolset: Option<Toolset>,
+
+    #[arg(
+        long = "as",
+        value_name = "NAME",
+        help = AGENT_NAME.row.flag_help(),
+        long_help = AGENT_NAME.row.flag_long_help()
+    )]
+    agent_name: Option<String>,
 }
 
 /// Serves until the agent disconnects.
@@ -58,7 +67,11 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         muster_mcp::serve_stdio(Arc::new(NodeBackend::new(toolset, workspace, server)))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let name = settings.get_over(&AGENT_NAME, mcp.agent_name.clone().map(Some))?.value;
+    let by = name.map(|name| Author::new(AuthorKind::Agent, &name, AuthorSurface::Mcp));
+    let caller = Caller { by: by.map(Arc::new), directory: std::env::current_dir().ok() };
     let options = AppOptions {
+        caller,
         storage_dir: storage::directory(settings)?,
         toolset,
         default_workspace: workspace.clone(),

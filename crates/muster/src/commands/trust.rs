@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use muster_api::checks::{self, ProjectFile};
+use muster_api::{
+    checks::{self, ProjectFile},
+    person_name,
+};
 use muster_core::checks::{
     definition::{CheckDefinition, ProjectDefinition},
     trust::{ProjectTrust, TrustDecision},
@@ -98,11 +101,6 @@ pub(super) fn root_of(project: &ProjectFile) -> anyhow::Result<String> {
         bail!("the path {} is not UTF-8", project.root.display());
     };
     Ok(root.to_owned())
-}
-
-fn person_name() -> String {
-    let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
-    name.unwrap_or_else(|_| "person".to_owned())
 }
 
 /// Asks at the terminal, whatever input and output are, so that no pipe can give the answer.

@@ -27,7 +27,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in display order.
-pub(crate) static ALL: [&dyn AnySetting; 21] = [
+pub(crate) static ALL: [&dyn AnySetting; 22] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -41,6 +41,7 @@ pub(crate) static ALL: [&dyn AnySetting; 21] = [
     &CLIENT_TOKEN,
     &PASSPHRASE_FILE,
     &NODE_TOKEN,
+    &AGENT_NAME,
     &PROFILE,
     &CTREES_ENABLED,
     &CTREES_SUMMARY,
@@ -231,6 +232,22 @@ pub(crate) static CLIENT_TOKEN: Setting<Option<Secret>> = Setting {
     },
     reading: Reading::plain(readers::token, server::local_token),
     show: |token| ShownValue::text(if token.is_some() { "set" } else { "not set" }),
+};
+
+/// Whom the events of an agent name.
+pub(crate) static AGENT_NAME: Setting<Option<String>> = Setting {
+    row: SettingRow {
+        name: "agent.name",
+        variables: &["MUSTER_AS"],
+        flag: Some("--as"),
+        form: Form::NotInFile,
+        allowed: "a name of up to 120 characters",
+        default: "the name and version that the agent's program gives",
+        help: "Name of the agent in history, lists and exports",
+        ..SettingRow::PLAIN
+    },
+    reading: Reading::plain(readers::name, |_| Sourced::default(None)),
+    show: |name| ShownValue::maybe(name.as_ref()),
 };
 
 /// The file with the passphrase for commands of a person, instead of a prompt.

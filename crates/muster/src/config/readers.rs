@@ -4,7 +4,7 @@ use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::ValueEnum as _;
 use muster_api::{Toolset, WorkspaceId};
-use muster_core::{text::trim, todo::view::Strategy};
+use muster_core::{AUTHOR_NAME_CHARS_MAX, text::trim, todo::view::Strategy};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::LogFormat;
@@ -40,6 +40,12 @@ pub(super) fn folder(text: &OsStr) -> Option<Option<PathBuf>> {
 /// A workspace, exactly as written.
 pub(super) fn workspace(text: &OsStr) -> Option<Option<WorkspaceId>> {
     text.to_str()?.parse().ok().map(Some)
+}
+
+pub(super) fn name(text: &OsStr) -> Option<Option<String>> {
+    let name = text.to_str()?.trim();
+    let fits = !name.is_empty() && name.chars().count() <= AUTHOR_NAME_CHARS_MAX;
+    (fits && !name.chars().any(char::is_control)).then(|| Some(name.to_owned()))
 }
 
 pub(super) fn log_filter(text: &OsStr) -> Option<Option<String>> {
