@@ -1,0 +1,263 @@
+//! The checks that a step or a task has to pass, and where each of them stands (PROOF-GATE).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    TaskDocs, TaskDocument, TaskKey, TaskLookup,
+    entity::Task,
+    id::CheckRunId,
+    lookup,
+    step::{Checkpoint, Checkpoints, Step},
+};
+use crate::{
+    Author, CallFacts, ListQuery, Timestamp,
+    checks::{
+        definition::GatePolicy,
+        ledger::CheckLedger,
+        project::{AcceptedCheck, AcceptedProject, ProjectFiles},
+        record::{CHECK_RUN_KIND, CheckRecord, RUNNING},
+        verdict::Verdict,
+    },
+    text,
+};
+
+/// Characters of the output of a check in a refusal.
+const TAIL_CHARS_MAX: usize = 400;
+/// Failed tests named in a refusal.
+const NAMED_TESTS_MAX: usize = 5;
+
+/// Where a check stands on the files of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum CheckState {
+    Passed,
+    /// A person has set it aside.
+    Waived,
+    /// It was never run on files like these.
+    Missing,
+    Running,
+    Failed,
+    TimedOut,
+    /// No test ran.
+    Empty,
+    /// Its last verdict is about other files.
+    Stale,
+    /// No accepted definition has this name.
+    Untrusted,
+}
+
+impl CheckState {
+    /// Whether it lets a step close.
+    #[must_use]
+    pub fn holds(self) -> bool {
+        matches!(self, Self::Passed | Self::Waived)
+    }
+
+    /// Whether running the check may change it.
+    #[must_use]
+    pub fn wants_a_run(self) -> bool {
+        matches!(self, Self::Missing | Self::Stale | Self::Running)
+    }
+
+    /// The word in arguments and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Waived => "waived",
+            Self::Missing => "missing",
+            Self::Running => "running",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Empty => "empty",
+            Self::Stale => "stale",
+            Self::Untrusted => "untrusted",
+        }
+    }
+}
+
+/// A check in a gate.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CheckGate {
+    pub name: String,
+    pub state: CheckState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<CheckRunId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_tests: Vec<String>,
+    /// The end of its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<String>,
+}
+
+/// A check that a person has set aside for a step or a task.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CheckWaiver {
+    pub check: String,
+    pub reason: String,
+    pub by: Author,
+    #[serde(rename = "at_ms")]
+    pub at: Timestamp,
+    /// Digest of the files that it is for; without one it is for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// The accepted project of a call's workspace, with the files that the call found.
+pub struct ProjectGate<'a> {
+    docs: &'a TaskDocs,
+    files: Option<&'a ProjectFiles>,
+    project: Option<&'a AcceptedProject>,
+}
+
+impl<'a> ProjectGate<'a> {
+    pub fn of(docs: &'a TaskDocs, call: &'a CallFacts) -> TaskLookup<Self> {
+        let files = call.files.as_deref();
+        let project = match lookup::projects(docs)? {
+            Some(projects) => projects.find(files.map(|files| files.root.as_str())),
+            None => None,
+        };
+        Ok(Self { docs, files, project })
+    }
+
+    /// Whether the stricter rules for closing apply.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        self.project.is_some_and(|project| project.gates == GatePolicy::Strict)
+    }
+
+    /// The checkpoints of a step that its checks decide about, whatever an agent says.
+    #[must_use]
+    pub fn decided(&self, step: &Step) -> Checkpoints {
+        let known = step.checks.iter().filter_map(|name| self.accepted(name));
+        known.flat_map(|check| check.proves.iter().copied()).collect()
+    }
+
+    /// The checkpoints that one check confirms.
+    pub(super) fn proved_by(&self, name: &str) -> Checkpoints {
+        self.accepted(name).map(|check| check.proves.clone()).unwrap_or_default()
+    }
+
+    fn accepted(&self, name: &str) -> Option<&'a AcceptedCheck> {
+        self.project?.checks.get(name)
+    }
+
+    /// The checks of a step.
+    pub fn of_step(&self, task: &Task, step: &Step) -> TaskLookup<Vec<CheckGate>> {
+        let names = step.checks.iter().map(String::as_str);
+        names
+            .map(|name| {
+                let waivers = step.check_waivers.iter().chain(&task.check_waivers);
+                self.standing(name, waivers)
+            })
+            .collect()
+    }
+
+    /// The checks that a task has to pass as a whole: its own and those of every task.
+    pub fn of_task(&self, task: &Task) -> TaskLookup<Vec<CheckGate>> {
+        let required = self.project.into_iter().flat_map(AcceptedProject::required);
+        let mut names: Vec<&str> =
+            required.chain(task.checks.iter().map(String::as_str)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| self.standing(name, task.check_waivers.iter())).collect()
+    }
+
+    fn standing<'w>(
+        &self,
+        name: &str,
+        mut waivers: impl Iterator<Item = &'w CheckWaiver>,
+    ) -> TaskLookup<CheckGate> {
+        let scope = self.files.and_then(|files| files.scopes.get(name)).map(String::as_str);
+        let is_waived = waivers.any(|waiver| {
+            let fits = waiver.scope.is_none() || waiver.scope.as_deref() == scope;
+            waiver.check == name && fits
+        });
+        if is_waived {
+            return Ok(CheckGate::plain(name, CheckState::Waived));
+        }
+        let Some(check) = self.accepted(name) else {
+            return Ok(CheckGate::plain(name, CheckState::Untrusted));
+        };
+        let ledger = match self.docs.get(&TaskKey::CheckLedger(name.to_owned()))? {
+            Some(TaskDocument::CheckLedger(ledger)) => ledger,
+            Some(_) | None => return self.without_verdict(name, None),
+        };
+        let bound = scope.and_then(|scope| ledger.newest(&check.definition, scope));
+        match bound.or_else(|| self.own_pass(ledger, check)) {
+            Some(entry) => self.judged(name, entry.run, entry.verdict),
+            None => self.without_verdict(name, Some(ledger)),
+        }
+    }
+
+    /// A pass that is bound to no tree, made by this very call.
+    fn own_pass<'l>(
+        &self,
+        ledger: &'l CheckLedger,
+        check: &AcceptedCheck,
+    ) -> Option<&'l crate::checks::ledger::LedgerEntry> {
+        let ran = &self.files?.ran;
+        let mut entries = ledger.entries.iter().rev();
+        entries.find(|entry| {
+            entry.unbound && entry.definition == check.definition && ran.contains(&entry.run)
+        })
+    }
+
+    fn without_verdict(&self, name: &str, ledger: Option<&CheckLedger>) -> TaskLookup<CheckGate> {
+        let running = ListQuery {
+            parent: Some(name.to_owned()),
+            statuses: vec![RUNNING],
+            limit: Some(1),
+            ..ListQuery::of(CHECK_RUN_KIND)
+        };
+        let running = self.docs.list(&running)?.into_iter().find_map(TaskDocument::as_check_run);
+        let state = match (running, ledger) {
+            (Some(_), _) => CheckState::Running,
+            (None, Some(ledger)) if !ledger.entries.is_empty() => CheckState::Stale,
+            (None, Some(_) | None) => CheckState::Missing,
+        };
+        Ok(CheckGate { run: running.map(|record| record.id), ..CheckGate::plain(name, state) })
+    }
+
+    fn judged(&self, name: &str, run: CheckRunId, verdict: Verdict) -> TaskLookup<CheckGate> {
+        let state = match verdict {
+            Verdict::Passed => CheckState::Passed,
+            Verdict::Failed => CheckState::Failed,
+            Verdict::TimedOut => CheckState::TimedOut,
+            Verdict::Empty => CheckState::Empty,
+            Verdict::Moved | Verdict::Interrupted => CheckState::Stale,
+        };
+        let gate = CheckGate { run: Some(run), ..CheckGate::plain(name, state) };
+        if state.holds() {
+            return Ok(gate);
+        }
+        let record = self.docs.get(&TaskKey::CheckRun(run))?;
+        Ok(match record.and_then(TaskDocument::as_check_run) {
+            Some(record) => gate.explained_by(record),
+            None => gate,
+        })
+    }
+}
+
+impl CheckGate {
+    fn plain(name: &str, state: CheckState) -> Self {
+        Self { name: name.to_owned(), state, run: None, failed_tests: Vec::new(), tail: None }
+    }
+
+    /// Adds what a reader needs to mend it: failed tests, else the end of the output.
+    fn explained_by(self, record: &CheckRecord) -> Self {
+        let failed_tests: Vec<String> =
+            record.failed_tests.iter().take(NAMED_TESTS_MAX).cloned().collect();
+        let tail = record.output.as_ref().map(|output| text::last(&output.tail, TAIL_CHARS_MAX));
+        Self { failed_tests, tail: tail.filter(|tail| !tail.is_empty()), ..self }
+    }
+}
+
+/// Checkpoints that stricter rules ask proof of although the step's own modes do not: tests that
+/// nothing but the agent's word would confirm.
+pub(super) fn strictly_unproven(step: &Step) -> Option<Checkpoint> {
+    let claims_tests = !step.tests.is_empty() && step.checks.is_empty();
+    (claims_tests && !step.proven.contains(&Checkpoint::Tests)).then_some(Checkpoint::Tests)
+}
