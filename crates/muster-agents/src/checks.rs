@@ -5,7 +5,10 @@
 //!                                   │            │
 //!                        digest of the files   and again: a verdict is bound to what it ran on
 //! ```
+//!
+//! The runner knows processes and files, the service records what it does in the workspace.
 
+mod directory;
 mod globs;
 mod head;
 mod output;
@@ -13,10 +16,12 @@ mod programs;
 pub mod project;
 mod results;
 mod runner;
+mod service;
 mod tree;
 
-pub use programs::ProgramRecord;
-pub use runner::{
-    CheckOrder, CheckOutcome, CheckProgress, CheckRunError, CheckRunner, OutputRecord, TreeState,
+pub use runner::{CheckRunError, CheckRunner};
+pub use service::{
+    CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWatch, CheckWish, OutputPiece,
+    PROOF_LOG_DAYS_DEFAULT,
 };
 pub use tree::TreeError;

@@ -6,7 +6,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use muster_agents::{Rebuilt, rebuild};
+use muster_agents::{
+    Rebuilt,
+    checks::{CheckRunner, CheckService, PROOF_LOG_DAYS_DEFAULT},
+    rebuild,
+};
 use muster_core::{
     Timestamp,
     session::SessionId,
@@ -66,6 +70,7 @@ pub struct App {
     engine: Arc<Engine>,
     bound: BoundSession,
     driver: OnceLock<muster_agents::Runs>,
+    checks: Arc<CheckService>,
 }
 
 /// Whom a caller acts for.
@@ -116,7 +121,10 @@ impl App {
         let engine = Arc::new(Engine::new(store, clock, options.keeps_house));
         let registry = Arc::new(Registry::default());
         let bound = BoundSession::new(options.session.clone());
-        Self { registry, options, engine, bound, driver: OnceLock::new() }
+        let runner = Arc::new(CheckRunner::new(&options.storage_dir));
+        let checks = CheckService::new(Arc::clone(&engine), runner, PROOF_LOG_DAYS_DEFAULT);
+        let checks = Arc::new(checks);
+        Self { registry, options, engine, bound, driver: OnceLock::new(), checks }
     }
 
     /// The same store for callers who act for a session and work on a task.
@@ -133,7 +141,8 @@ impl App {
         let bound = BoundSession::new(options.session.clone());
         let registry = Arc::clone(&self.registry);
         let engine = Arc::clone(&self.engine);
-        Self { registry, options, engine, bound, driver: OnceLock::new() }
+        let checks = Arc::clone(&self.checks);
+        Self { registry, options, engine, bound, driver: OnceLock::new(), checks }
     }
 
     /// All operations.
@@ -188,6 +197,11 @@ impl App {
         if self.driver.set(runs).is_err() {
             tracing::warn!("runs are driven already");
         }
+    }
+
+    /// Runs checks and records them; costs nothing until the first one.
+    pub fn checks(&self) -> &Arc<CheckService> {
+        &self.checks
     }
 
     /// The engine of runs, if there is one.

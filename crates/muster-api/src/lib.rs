@@ -33,10 +33,10 @@ pub mod checks {
     //! The checks of a project: its file, and running them.
 
     pub use muster_agents::checks::{
-        CheckOrder, CheckOutcome, CheckProgress, CheckRunner,
+        CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWish,
         project::{ProjectFile, find, read},
     };
-    pub use muster_core::checks::verdict::Verdict;
+    pub use muster_core::checks::{record::CheckRecord, verdict::Verdict};
 }
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};

@@ -1,5 +1,6 @@
 //! Messages for rejections: one exhaustive table from the core's facts to what the caller reads.
 
+mod checks;
 mod completion;
 mod gate;
 mod memory;
@@ -72,6 +73,9 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         TaskRejection::BadField { field, fault, expected } => {
             words::bad_field(&field, fault, &expected)
         }
+        TaskRejection::UnknownCheckRun { .. }
+        | TaskRejection::CheckRunFinished { .. }
+        | TaskRejection::CheckRunDiffers { .. } => checks::explain(&rejection),
         TaskRejection::TooDeep => words::too_deep(),
         TaskRejection::ForeignField { field, id } => words::foreign_field(field, id),
         TaskRejection::DependsOnItself { id } => words::depends_on_itself(id),

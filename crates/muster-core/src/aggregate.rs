@@ -71,6 +71,8 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     }
     /// Rewrites every reference to the position of another event, for a move to another log.
     fn relocate(event: &mut Self::Event, place: &mut dyn FnMut(u64) -> u64);
+    /// Marks an event that comes from outside of this store, where it cannot prove anything.
+    fn import(_event: &mut Self::Event) {}
     /// Emits the events of the command for the documents of the draft, or returns the rule that
     /// rejects it.
     fn decide(

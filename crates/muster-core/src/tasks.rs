@@ -36,10 +36,14 @@ pub use rejection::TaskRejection;
 use crate::{
     Address, Aggregate, Documents, Draft, EventStamp, Index, Json, Mark, Recorded, Subject,
     Unloaded, WorkRefusal,
+    checks::{
+        ledger::CheckLedger,
+        record::{CHECK_RUN_KIND, CheckRecord, CheckTests},
+    },
 };
 use entity::{Plan, Task, TaskAnswer, TaskStatus, Workspace};
 use history::{HistoryOperation, OperationState};
-use id::{CardId, EntityId, EvidenceId, PlanId, TaskId};
+use id::{CardId, CheckRunId, EntityId, EvidenceId, PlanId, TaskId};
 use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
 
 /// The room itself.
@@ -73,6 +77,11 @@ pub enum TaskKey {
     Memory(EntityId),
     /// An operation of the history, by position.
     Operation(u64),
+    CheckRun(CheckRunId),
+    /// The tests of a run of a check.
+    CheckTests(CheckRunId),
+    /// The verdicts of a check, by its name.
+    CheckLedger(String),
 }
 
 impl From<EntityId> for TaskKey {
@@ -103,6 +112,11 @@ pub enum TaskDocument {
     /// How much a memory holds.
     Memory(MemoryCounts),
     Operation(HistoryOperation),
+    CheckRun(Box<CheckRecord>),
+    /// The tests of a run of a check.
+    CheckTests(CheckTests),
+    /// The verdicts of a check.
+    CheckLedger(CheckLedger),
 }
 
 impl TaskDocument {
@@ -128,8 +142,16 @@ impl TaskDocument {
             | Self::Note(_)
             | Self::Trace(_)
             | Self::Memory(_)
-            | Self::Operation(_) => None,
+            | Self::Operation(_)
+            | Self::CheckRun(_)
+            | Self::CheckTests(_)
+            | Self::CheckLedger(_) => None,
         }
+    }
+
+    /// The run of a check it is, if it is one.
+    pub fn as_check_run(&self) -> Option<&CheckRecord> {
+        if let Self::CheckRun(record) = self { Some(record) } else { None }
     }
 
     /// The task it is, if it is one.
@@ -161,6 +183,9 @@ impl Aggregate for TaskAggregate {
             TaskKey::Trace(seq) => ("trace", seq.to_string()),
             TaskKey::Memory(id) => ("memory", id.to_string()),
             TaskKey::Operation(seq) => ("operation", seq.to_string()),
+            TaskKey::CheckRun(run) => (CHECK_RUN_KIND, run.to_string()),
+            TaskKey::CheckTests(run) => ("check_tests", run.to_string()),
+            TaskKey::CheckLedger(check) => ("check_ledger", check.clone()),
         };
         Address { kind: kind.into(), name }
     }
@@ -177,6 +202,9 @@ impl Aggregate for TaskAggregate {
             "trace" => address.name.parse().ok().map(TaskKey::Trace),
             "memory" => address.name.parse().ok().map(TaskKey::Memory),
             "operation" => address.name.parse().ok().map(TaskKey::Operation),
+            CHECK_RUN_KIND => address.name.parse().ok().map(TaskKey::CheckRun),
+            "check_tests" => address.name.parse().ok().map(TaskKey::CheckTests),
+            "check_ledger" => Some(TaskKey::CheckLedger(address.name.clone())),
             _ => None,
         }
     }
@@ -193,6 +221,9 @@ impl Aggregate for TaskAggregate {
             TaskDocument::Note(note) => serde_json::to_string(note),
             TaskDocument::Card(card) => serde_json::to_string(card),
             TaskDocument::Evidence(evidence) => serde_json::to_string(evidence),
+            TaskDocument::CheckRun(record) => serde_json::to_string(record),
+            TaskDocument::CheckTests(tests) => serde_json::to_string(tests),
+            TaskDocument::CheckLedger(ledger) => serde_json::to_string(ledger),
         }
     }
 
@@ -208,14 +239,26 @@ impl Aggregate for TaskAggregate {
             TaskKey::Note(_) => serde_json::from_str(body).map(TaskDocument::Note),
             TaskKey::Card(_) => serde_json::from_str(body).map(TaskDocument::Card),
             TaskKey::Evidence(_) => serde_json::from_str(body).map(TaskDocument::Evidence),
+            TaskKey::CheckRun(_) => serde_json::from_str(body).map(TaskDocument::CheckRun),
+            TaskKey::CheckTests(_) => serde_json::from_str(body).map(TaskDocument::CheckTests),
+            TaskKey::CheckLedger(_) => serde_json::from_str(body).map(TaskDocument::CheckLedger),
         }
     }
 
     fn index(document: &TaskDocument) -> Index {
         match document {
-            TaskDocument::Workspace(_) | TaskDocument::Answer(_) | TaskDocument::Memory(_) => {
-                Index::default()
-            }
+            TaskDocument::Workspace(_)
+            | TaskDocument::Answer(_)
+            | TaskDocument::Memory(_)
+            | TaskDocument::CheckTests(_)
+            | TaskDocument::CheckLedger(_) => Index::default(),
+            TaskDocument::CheckRun(record) => Index {
+                ord: record.id.0,
+                parent: record.check.clone(),
+                status: record.status().into(),
+                marks: Mark::Listed as u8,
+                ..Index::default()
+            },
             TaskDocument::Evidence(evidence) => child_index(evidence.entity, evidence.id.0, ""),
             TaskDocument::Card(card) => child_index(card.entity, card.last_seq, card.kind.name()),
             TaskDocument::Note(note) => child_index(note.entity, note.seq, ""),
@@ -258,6 +301,12 @@ impl Aggregate for TaskAggregate {
 
     fn relocate(event: &mut TaskEvent, place: &mut dyn FnMut(u64) -> u64) {
         event.relocate(place);
+    }
+
+    fn import(event: &mut TaskEvent) {
+        if let TaskEvent::CheckRequested(requested) = event {
+            requested.imported = true;
+        }
     }
 
     fn decide(draft: &mut Draft<'_, Self>, command: &TaskCommand) -> Result<(), WorkRefusal<Self>> {

@@ -214,7 +214,7 @@ impl Engine {
         stream: String,
         lines: impl Iterator<Item = &'a str>,
     ) -> Result<u64, TransferError> {
-        self.load(stream, Load::<A>::parse(lines)?)
+        self.load(stream, Load::<A>::parse(lines)?.from_outside())
     }
 
     /// Imports into a stream that already has the first `after` of these events; the caller has

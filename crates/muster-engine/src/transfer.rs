@@ -143,6 +143,12 @@ impl<A: Aggregate> Load<A> {
         Ok(Self { entries, after: 0 })
     }
 
+    /// Marks the events as those of another store.
+    pub(crate) fn from_outside(mut self) -> Self {
+        self.entries.iter_mut().for_each(|entry| A::import(&mut entry.event));
+        self
+    }
+
     /// Skips the first `after` events, which the stream already has.
     pub(crate) fn after(self, after: u64) -> Self {
         Self { after, ..self }

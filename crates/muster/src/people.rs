@@ -146,7 +146,7 @@ impl fmt::Display for Undecided {
 
 impl std::error::Error for Undecided {}
 
-fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
+pub(crate) fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
     let workspaces = app.status()?.workspaces;
     let complaint = match &workspaces[..] {
         [] => "no workspace exists yet: the first write creates one, for example\n  \

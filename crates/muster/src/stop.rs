@@ -41,6 +41,11 @@ impl StopRequest {
         Ok(Self { asked })
     }
 
+    /// Whether the program should stop.
+    pub(crate) fn is_asked(&self) -> bool {
+        *self.asked.borrow()
+    }
+
     /// Waits until the program should stop.
     pub(crate) async fn wait(&mut self) {
         if self.asked.wait_for(|asked| *asked).await.is_err() {

@@ -122,7 +122,7 @@ fn plain(bytes: &[u8]) -> String {
 }
 
 /// Text as it may be kept and shown: without escape sequences, control characters and secrets.
-fn shown(bytes: &[u8]) -> String {
+pub(super) fn shown(bytes: &[u8]) -> String {
     let text: String = plain(bytes)
         .chars()
         .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))

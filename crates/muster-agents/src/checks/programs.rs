@@ -8,14 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use muster_core::{checks::definition::CheckCommand, run::hash::hex};
-
-/// A program, and which one it was.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ProgramRecord {
-    pub path: PathBuf,
-    pub digest: String,
-}
+use muster_core::{
+    checks::{definition::CheckCommand, record::ProgramRecord},
+    run::hash::hex,
+};
 
 /// The search path without relative entries: what they name depends on the working directory.
 pub(super) fn search_path() -> OsString {
@@ -48,7 +44,7 @@ pub(super) fn first_program(command: &CheckCommand, directory: &Path) -> Option<
     };
     let path = path.canonicalize().ok()?;
     let digest = hex(&super::tree::hash_of(&path).ok()?);
-    Some(ProgramRecord { path, digest })
+    Some(ProgramRecord { path: path.to_string_lossy().into_owned(), digest })
 }
 
 /// The first word of a command line that is not an assignment.

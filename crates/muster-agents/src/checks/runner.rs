@@ -8,7 +8,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions},
+    fs::File,
     io::{self, BufReader, Read as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -18,27 +18,29 @@ use std::{
 use muster_core::{
     checks::{
         definition::CheckDefinition,
+        record::{OutputRecord, ProgramRecord, TreeState},
         verdict::{ProcessEnd, TestResults, Verdict, judge},
     },
-    run::{hash::sha256_hex, id::ToolId},
+    run::{id::ToolId, node::Process},
 };
-use rustix::fs::{FlockOperation, flock};
+use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::{
+    directory::DirectoryLock,
     globs::Globs,
     output::{FinishedOutput, OutputLog, StreamName},
-    programs::{self, ProgramRecord},
-    results,
+    programs, results,
     tree::{Scope, Tree, TreeCache, TreeError, is_repository},
 };
-use crate::process::{self, Launch, family::Family};
+use crate::process::{
+    self, Launch,
+    family::{self, Family},
+};
 
 const CHUNK_BYTES: usize = 64 * 1024;
 /// How long output is still read after the end of the process, since others may hold it open.
 const DRAIN: Duration = Duration::from_millis(500);
-/// How often a waiting check looks whether the directory is free.
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
 const REPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Runs the checks of one storage folder.
@@ -51,8 +53,8 @@ pub struct CheckRunner {
 
 /// A check to run.
 #[derive(Clone)]
-pub struct CheckOrder {
-    /// Names the file of the output.
+pub(super) struct CheckOrder {
+    /// Names the file of the output, and marks its processes.
     pub id: String,
     pub definition: CheckDefinition,
     /// The directory of the project file.
@@ -61,10 +63,10 @@ pub struct CheckOrder {
 
 /// What happens while a check runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CheckProgress<'a> {
+pub(super) enum CheckProgress<'a> {
     /// Another check uses the directory.
     Waiting,
-    Started,
+    Started(Process),
     Output(&'a [u8]),
     /// Files changed while it ran, so it runs once more.
     Repeated,
@@ -72,7 +74,7 @@ pub enum CheckProgress<'a> {
 
 /// Everything that was found out.
 #[derive(Clone, Debug)]
-pub struct CheckOutcome {
+pub(super) struct CheckOutcome {
     pub verdict: Verdict,
     pub end: ProcessEnd,
     pub results: Option<TestResults>,
@@ -81,27 +83,6 @@ pub struct CheckOutcome {
     pub output: OutputRecord,
     /// The program that the command line resolved to.
     pub program: Option<ProgramRecord>,
-}
-
-/// The files that a verdict is bound to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TreeState {
-    pub tree: String,
-    pub scope: String,
-    /// Why it holds for this call only.
-    pub unbound: Option<String>,
-    /// Empty without a repository or a commit.
-    pub commit: String,
-    pub branch: Option<String>,
-}
-
-/// The output of a check, without its middle.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OutputRecord {
-    pub size: u64,
-    pub digest: String,
-    pub head: String,
-    pub tail: String,
 }
 
 /// Why a check has no verdict.
@@ -124,27 +105,38 @@ impl CheckRunner {
     /// For the checks of a storage folder.
     #[must_use]
     pub fn new(home: &Path) -> Self {
-        Self { home: home.join("checks"), mark: process::mark(home), caches: Mutex::default() }
+        // Another mark than that of runs, whose server ends all processes with its mark as it starts.
+        let mark = format!("checks-{}", process::mark(home));
+        Self { home: home.join("checks"), mark, caches: Mutex::default() }
     }
 
     /// The files a check depends on, as they are now.
-    pub fn state(&self, order: &CheckOrder) -> Result<TreeState, TreeError> {
+    pub(super) fn state(&self, order: &CheckOrder) -> Result<TreeState, TreeError> {
         Ok(self.scoped_tree(order)?.state)
     }
 
+    /// Waits until no other check uses a directory.
+    pub(super) async fn lock(
+        &self,
+        root: &Path,
+        progress: &impl Fn(CheckProgress<'_>),
+    ) -> Result<DirectoryLock, CheckRunError> {
+        let lock = DirectoryLock::file(&self.home, root).map_err(CheckRunError::Output)?;
+        lock.take(|| progress(CheckProgress::Waiting)).await.map_err(CheckRunError::Output)
+    }
+
     /// Runs a check to its end. Dropping the future kills its processes.
-    pub async fn run(
+    pub(super) async fn run(
         self: &Arc<Self>,
         order: &CheckOrder,
+        _lock: &DirectoryLock,
         progress: impl Fn(CheckProgress<'_>) + Send + Sync,
     ) -> Result<CheckOutcome, CheckRunError> {
-        let lock = self.lock(&order.root, &progress).await.map_err(CheckRunError::Output)?;
         let mut outcome = self.run_once(order, &progress).await?;
         if outcome.verdict == Verdict::Moved {
             progress(CheckProgress::Repeated);
             outcome = self.run_once(order, &progress).await?;
         }
-        drop(lock);
         Ok(outcome)
     }
 
@@ -204,29 +196,6 @@ impl CheckRunner {
         Ok(read?)
     }
 
-    /// One check per directory at a time, whichever process runs it.
-    async fn lock(&self, root: &Path, progress: &impl Fn(CheckProgress<'_>)) -> io::Result<File> {
-        let folder = self.home.join("locks");
-        fs::create_dir_all(&folder)?;
-        let root = root.canonicalize()?;
-        let name = sha256_hex(root.as_os_str().as_encoded_bytes());
-        let path = folder.join(&name[..32]);
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-        let mut is_said = false;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Err(error) => return Err(error.into()),
-            }
-            if !is_said {
-                progress(CheckProgress::Waiting);
-                is_said = true;
-            }
-            tokio::time::sleep(LOCK_PAUSE).await;
-        }
-    }
-
     async fn process(
         &self,
         order: &CheckOrder,
@@ -236,7 +205,7 @@ impl CheckRunner {
         let mut env = order.definition.env.clone();
         env.entry("PATH".to_owned())
             .or_insert_with(|| programs::search_path().to_string_lossy().into_owned());
-        let family = self.family();
+        let family = self.family(&order.id);
         let launch = Launch {
             command: &words,
             workdir: &order.root,
@@ -244,13 +213,13 @@ impl CheckRunner {
             family: &family,
             confinement: None,
         };
-        let log = self.home.join("logs").join(format!("{}.log", order.id));
-        let mut log = OutputLog::create(&log).map_err(CheckRunError::Output)?;
+        let mut log =
+            OutputLog::create(&self.log_path(&order.id)).map_err(CheckRunError::Output)?;
         let began = Instant::now();
         let (mut running, streams) = process::start(&launch).map_err(CheckRunError::Start)?;
         let guard = KillGuard { family: &family, pid: running.identity.pid };
         drop(streams.stdin);
-        progress(CheckProgress::Started);
+        progress(CheckProgress::Started(running.identity));
         let limit = Duration::from_secs(order.definition.timeout_seconds);
         let mut reader = OutputReader::new(streams.stdout, streams.stderr);
         let ended = tokio::select! {
@@ -274,13 +243,28 @@ impl CheckRunner {
         Ok(EndedProcess { end, duration, output })
     }
 
-    fn family(&self) -> Family {
-        let mut bytes = [0; 16];
-        if let Err(error) = getrandom::fill(&mut bytes) {
-            unreachable!("the operating system has random numbers: {error}");
-        }
-        let tool = Some(ToolId(u128::from_be_bytes(bytes)));
-        Family { mark: self.mark.clone(), run: None, node: None, tool }
+    /// The marks of the processes of a check. They follow from its id, so that another process finds
+    /// what is left of it.
+    fn family(&self, id: &str) -> Family {
+        let hash = Sha256::digest(id.as_bytes());
+        let tool = hash.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte));
+        Family { mark: self.mark.clone(), run: None, node: None, tool: Some(ToolId(tool)) }
+    }
+
+    /// Kills what is left of the processes of a check.
+    pub(super) fn kill(&self, id: &str, process: Option<Process>) {
+        process.into_iter().for_each(family::kill_recorded);
+        self.family(id).kill(None);
+    }
+
+    /// The folder of all output files.
+    pub(super) fn logs(&self) -> PathBuf {
+        self.home.join("logs")
+    }
+
+    /// The file of the output of a check.
+    pub(super) fn log_path(&self, id: &str) -> PathBuf {
+        self.logs().join(format!("{id}.log"))
     }
 }
 

@@ -24,7 +24,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word for it.
+    /// The word for it, for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,6 +33,19 @@ impl Verdict {
             Self::TimedOut => "timed out",
             Self::Empty => "empty: no test ran",
             Self::Moved => "moved: its files changed while it ran",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The word for it in results and lists.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Empty => "empty",
+            Self::Moved => "moved",
             Self::Interrupted => "interrupted",
         }
     }
@@ -81,7 +94,8 @@ pub struct TestResults {
 }
 
 /// How the process of a check ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProcessEnd {
     Exit(i32),
     Signal(i32),

@@ -7,10 +7,14 @@ use super::{
     entity::{TaskAnswer, TaskStatus},
     event::{EditKind, MetaPatch, OwnPatch, StepFields},
     history::HistoryOperation,
-    id::{CardId, EntityId, NodeId, PlanId, StepId, TaskId},
+    id::{CardId, CheckRunId, EntityId, NodeId, PlanId, StepId, TaskId},
     memory::{CardType, NoteEntry},
     path::{NodePath, StepPath},
     step::{Checkpoint, Checkpoints, NodeFields, ProofMode},
+};
+use crate::{
+    checks::record::{CheckResult, TreeState},
+    run::node::Process,
 };
 
 #[derive(Clone, PartialEq, Debug)]
@@ -123,11 +127,51 @@ pub enum TaskCommand {
     MoveFocus {
         to: Option<EntityId>,
     },
+    /// Store the intent to run a check.
+    RequestCheck(RequestCheck),
+    /// The process of a check has started.
+    StartCheck {
+        run: CheckRunId,
+        process: Process,
+    },
+    /// A check has a verdict.
+    FinishCheck {
+        run: CheckRunId,
+        result: Box<CheckResult>,
+    },
+    /// A check need not run: another run passed on the same files meanwhile.
+    AnswerCheck {
+        run: CheckRunId,
+        /// The run that passed.
+        by: CheckRunId,
+    },
+    /// A check ended without a verdict.
+    InterruptCheck {
+        run: CheckRunId,
+        /// Why.
+        reason: String,
+    },
     /// Keep a response for its idempotency key.
     KeepAnswer {
         key: String,
         kept: TaskAnswer,
     },
+}
+
+/// A run of a check that somebody needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RequestCheck {
+    /// Name of the check.
+    pub check: String,
+    /// Digest of its definition.
+    pub definition: String,
+    /// The command line.
+    pub command: String,
+    pub directory: String,
+    /// The Muster process that is going to run it.
+    pub runner: Process,
+    /// The files as they are.
+    pub files: TreeState,
 }
 
 #[derive(Clone, PartialEq, Debug)]

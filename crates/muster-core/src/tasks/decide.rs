@@ -2,6 +2,7 @@
 //!
 //! Events include derived changes, so that `evolve` has nothing to compute.
 
+mod check;
 mod closing;
 mod derive;
 mod edit;
@@ -68,6 +69,11 @@ pub(super) fn decide(docs: &TaskDocs, command: &TaskCommand) -> Decision {
             Ok(vec![TaskEvent::OperationRecorded(operation.clone())])
         }
         TaskCommand::Restore { op_seq, undo } => restore::restore(docs, *op_seq, *undo),
+        TaskCommand::RequestCheck(request) => check::request(docs, request),
+        TaskCommand::StartCheck { run, process } => check::start(docs, *run, *process),
+        TaskCommand::FinishCheck { run, result } => check::finish(docs, *run, result),
+        TaskCommand::AnswerCheck { run, by } => check::answer(docs, *run, *by),
+        TaskCommand::InterruptCheck { run, reason } => check::interrupt(docs, *run, reason),
         TaskCommand::MoveFocus { to } => move_focus(docs, *to),
         TaskCommand::KeepAnswer { key, kept } => {
             Ok(vec![TaskEvent::AnswerKept { key: key.clone(), kept: kept.clone() }])

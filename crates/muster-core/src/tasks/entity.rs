@@ -364,6 +364,12 @@ impl PlanSums {
     }
 }
 
+/// For counters that a workspace without such things does not write.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Data of the workspace as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -380,6 +386,9 @@ pub struct Workspace {
     pub last_evidence: u64,
     /// Number of the newest card.
     pub last_card: u64,
+    /// Number of the newest run of a check.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub last_check: u64,
     /// The target of calls without one.
     pub focus: Option<EntityId>,
     pub plans: StatusCounts,

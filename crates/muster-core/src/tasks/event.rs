@@ -1,5 +1,6 @@
 //! Events of tasks. They carry everything replay needs; what callers see of them is in `wire`.
 
+mod check;
 mod derived;
 mod memory;
 mod relocate;
@@ -8,6 +9,7 @@ mod step;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use check::{CheckEnding, CheckFinished, CheckRequested, CheckStarted};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
 pub use step::{
@@ -79,6 +81,12 @@ pub enum TaskEvent {
     FocusMoved {
         to: Option<EntityId>,
     },
+    /// A check is going to be run.
+    CheckRequested(CheckRequested),
+    /// The process of a check has started.
+    CheckStarted(CheckStarted),
+    /// A run of a check has ended.
+    CheckFinished(CheckFinished),
     /// A response was kept for its idempotency key; only for replay.
     AnswerKept {
         key: String,
@@ -116,6 +124,9 @@ impl TaskEvent {
             | Self::NoteKept(_)
             | Self::OperationRecorded(_)
             | Self::FocusMoved { .. }
+            | Self::CheckRequested(_)
+            | Self::CheckStarted(_)
+            | Self::CheckFinished(_)
             | Self::AnswerKept { .. } => None,
         }
     }
@@ -164,6 +175,9 @@ impl TaskEvent {
             | Self::NoteKept(_)
             | Self::OperationRecorded(_)
             | Self::FocusMoved { .. }
+            | Self::CheckRequested(_)
+            | Self::CheckStarted(_)
+            | Self::CheckFinished(_)
             | Self::AnswerKept { .. } => None,
         }
     }

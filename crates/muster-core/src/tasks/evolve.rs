@@ -3,6 +3,7 @@
 //! Sums are kept in one place: `change_task` and `change_plan` compare an entity before and after
 //! and pass the difference on to its plan, to the workspace and to its dependents.
 
+mod check;
 mod entity;
 mod memory;
 mod step;
@@ -57,6 +58,9 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::OperationRecorded(operation) => memory::recorded(docs, operation, by, moment),
         TaskEvent::Restored(restored) => memory::restored(docs, restored, moment),
         TaskEvent::CardsCommitted(_) | TaskEvent::NoteCommitted(_) => Ok(()),
+        TaskEvent::CheckRequested(requested) => check::requested(docs, requested, moment),
+        TaskEvent::CheckStarted(started) => check::started(docs, started, moment),
+        TaskEvent::CheckFinished(finished) => check::finished(docs, finished, moment),
         TaskEvent::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
         TaskEvent::AnswerKept { key, kept } => {
             docs.put(TaskKey::Answer(key.clone()), TaskDocument::Answer(kept.clone()));

@@ -119,6 +119,11 @@ id!(
     CardId, "CARD-", "CARD-{}", decimal, 1, "a card id such as CARD-1"
 );
 
+id!(
+    /// A run of a check: `CHK-000001`.
+    CheckRunId, "CHK-", "CHK-{:06}", decimal, 6, "a check run such as CHK-000001"
+);
+
 /// A plan or a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EntityId {

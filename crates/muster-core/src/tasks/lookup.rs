@@ -7,7 +7,7 @@ use super::{
     TaskAggregate, TaskDocument, TaskKey, TaskRejection,
     command::{NodeTarget, StepSelector, StepTarget},
     entity::{Plan, Task, TaskStatus, Workspace},
-    id::{CardId, EntityId, EntityKind, NodeId, PlanId, TaskId},
+    id::{CardId, CheckRunId, EntityId, EntityKind, NodeId, PlanId, TaskId},
     memory::Card,
     path::NodePath,
     rejection::Candidates,
@@ -15,6 +15,10 @@ use super::{
 };
 use crate::{
     ListOrder, ListQuery, WorkRefusal,
+    checks::{
+        ledger::CheckLedger,
+        record::{CHECK_RUN_KIND, CheckRecord, RUNNING},
+    },
     tasks::{TaskDocs, TaskLookup, TaskResult},
 };
 
@@ -90,6 +94,26 @@ pub fn find_plan(docs: &TaskDocs, id: PlanId) -> TaskLookup<Option<&Plan>> {
 
 pub fn find_task(docs: &TaskDocs, id: TaskId) -> TaskLookup<Option<&Task>> {
     Ok(docs.get(&TaskKey::Task(id))?.and_then(TaskDocument::as_task))
+}
+
+/// A run of a check, if there is one.
+pub fn check_run(docs: &TaskDocs, run: CheckRunId) -> TaskLookup<Option<&CheckRecord>> {
+    Ok(docs.get(&TaskKey::CheckRun(run))?.and_then(TaskDocument::as_check_run))
+}
+
+/// The verdicts of a check; none of one that never ran.
+pub fn check_ledger(docs: &TaskDocs, check: &str) -> TaskLookup<CheckLedger> {
+    Ok(match docs.get(&TaskKey::CheckLedger(check.to_owned()))? {
+        Some(TaskDocument::CheckLedger(ledger)) => ledger.clone(),
+        Some(_) | None => CheckLedger::new(check),
+    })
+}
+
+/// Runs of checks without a verdict so far, oldest first.
+pub fn unfinished_checks(docs: &TaskDocs) -> TaskLookup<Vec<CheckRecord>> {
+    let query = ListQuery { statuses: vec![RUNNING], ..ListQuery::of(CHECK_RUN_KIND) };
+    let listed = docs.list(&query)?;
+    Ok(listed.into_iter().filter_map(TaskDocument::as_check_run).cloned().collect())
 }
 
 /// The plan, or the rejection that names it.

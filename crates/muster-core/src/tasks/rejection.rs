@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use super::{
     command::StepSelector,
-    id::{CardId, EntityId, EntityKind, EvidenceId, NodeId, PlanId, StepId, TaskId},
+    id::{CardId, CheckRunId, EntityId, EntityKind, EvidenceId, NodeId, PlanId, StepId, TaskId},
     path::{NodePath, StepPath},
     step::Checkpoint,
 };
+use crate::checks::verdict::Verdict;
 
 /// Why a command is refused.
 #[derive(Clone, PartialEq, Debug)]
@@ -145,6 +146,12 @@ pub enum TaskRejection {
         /// The gate that keeps a step from closing again.
         unmet: Option<(StepGate, GateReport)>,
     },
+    /// No such run of a check.
+    UnknownCheckRun { run: CheckRunId },
+    /// The run of a check has ended already.
+    CheckRunFinished { run: CheckRunId, verdict: Verdict },
+    /// The other run does not answer this one.
+    CheckRunDiffers { run: CheckRunId, by: CheckRunId },
     /// The tree would become too deep.
     TooDeep,
     /// A field was given that this kind of entity does not have.

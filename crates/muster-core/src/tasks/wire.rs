@@ -163,6 +163,9 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
         TaskEvent::NoteKept(_) => "note_kept",
         TaskEvent::OperationRecorded(_) => "operation_recorded",
         TaskEvent::FocusMoved { .. } => "focus_moved",
+        TaskEvent::CheckRequested(_) => "check_requested",
+        TaskEvent::CheckStarted(_) => "check_started",
+        TaskEvent::CheckFinished(_) => "check_finished",
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }
 }
@@ -197,6 +200,9 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         | TaskEvent::NoteKept(_)
         | TaskEvent::OperationRecorded(_)
         | TaskEvent::FocusMoved { .. }
+        | TaskEvent::CheckRequested(_)
+        | TaskEvent::CheckStarted(_)
+        | TaskEvent::CheckFinished(_)
         | TaskEvent::AnswerKept { .. } => {
             event.step().map(|step| (step.task.task.into(), step.task.parent))
         }
@@ -238,6 +244,9 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::NoteKept(_)
         | TaskEvent::OperationRecorded(_)
         | TaskEvent::FocusMoved { .. }
+        | TaskEvent::CheckRequested(_)
+        | TaskEvent::CheckStarted(_)
+        | TaskEvent::CheckFinished(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }
 }

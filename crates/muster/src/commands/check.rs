@@ -1,46 +1,55 @@
 //! `muster check`: runs the accepted checks of a project here and now.
 
+mod report;
+
 use std::{
     io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
-    sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use muster_api::checks::{
-    CheckOrder, CheckOutcome, CheckProgress, CheckRunner, ProjectFile, Verdict,
+use muster_api::{
+    App, WorkspaceId,
+    checks::{CheckPhase, CheckRecord, CheckService, CheckTicket, CheckWish, ProjectFile},
 };
 use muster_core::checks::{
     definition::{CheckDefinition, ProjectDefinition},
     trust::ProjectTrust,
-    verdict::TestCounts,
 };
-use serde::Serialize;
 
+use self::report::{CheckReport, CheckReportRow};
 use super::trust::{project_of, root_of};
 use crate::{
     config::Settings,
     output,
-    screen::{Color, Screen, Tone},
+    people::{InWorkspace, only_workspace},
     stop::StopRequest,
     storage,
 };
 
+/// How often the output of a check is looked at.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+/// What the record of a check says after Ctrl-C.
+const STOPPED: &str = "`muster check` was stopped";
 /// How long the processes of a check may take to end after Ctrl-C.
-const STOP_GRACE: std::time::Duration = std::time::Duration::from_secs(10);
+const STOP_GRACE: Duration = Duration::from_secs(10);
 
 /// Run the checks of this project and say what they prove
 ///
 /// Runs the definitions that a person accepted with `muster trust`, in the directory of the
 /// muster.toml. A check passes if its command succeeds, its tests passed and none of its files
 /// changed while it ran. The exit code is 0 only if all of them passed.
+///
+/// Runs are recorded in the workspace. A check that passed on the same files before is not run again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   muster check                    all checks of the project
   muster check tests lint
+  muster check --fresh            run them although they passed on these files
   muster check --json | jq '.checks[].verdict'")]
 pub(crate) struct CheckCommandLine {
     /// Names of checks; all without any
@@ -51,64 +60,75 @@ pub(crate) struct CheckCommandLine {
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 
+    /// Run the checks even if they passed on the same files before
+    #[arg(long)]
+    fresh: bool,
+
+    #[command(flatten)]
+    place: InWorkspace,
+
     /// Print the outcome as JSON instead of the output of the checks
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Serialize)]
-struct CheckReport {
-    holds: bool,
-    checks: Vec<CheckReportRow>,
-}
-
-/// A check in the report.
-#[derive(Serialize)]
-struct CheckReportRow {
-    name: String,
-    verdict: Verdict,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tests: Option<TestCounts>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    failed_tests: Vec<String>,
-    duration_ms: u64,
-    tree: String,
-    scope: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unbound: Option<String>,
-}
-
 pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Result<ExitCode> {
     let project = project_of(&asked.dir)?;
-    let known = storage::open(settings)?.project_trust(&root_of(&project)?)?;
+    let app = storage::open(settings)?;
+    let known = app.project_trust(&root_of(&project)?)?;
     let accepted = accepted(&project, &known)?;
     let chosen = chosen(accepted, &asked.names)?;
-    let runner = Arc::new(CheckRunner::new(&storage::directory(settings)?));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut stop = StopRequest::listen(STOP_GRACE)?;
+    let workspace = workspace_of(settings, &app, asked, accepted, &project)?;
+    let follower = Follower {
+        service: app.checks(),
+        is_quiet: asked.json,
+        stop: StopRequest::listen(STOP_GRACE)?,
+    };
     let mut rows = Vec::new();
     for (name, definition) in chosen {
-        let order = CheckOrder {
-            id: format!("{name}-{}", std::process::id()),
-            definition: definition.clone(),
+        let wish = CheckWish {
+            workspace: workspace.clone(),
             root: project.root.clone(),
+            name: name.to_owned(),
+            definition: definition.clone(),
+            fresh: asked.fresh,
         };
-        let ran = runtime.block_on(async {
-            tokio::select! {
-                ran = perform(&runner, name, &order, asked.json) => ran,
-                () = stop.wait() => bail!("stopped; {name} has no verdict"),
-            }
-        });
-        rows.push(row(name, ran?));
+        rows.push(follower.row(wish)?);
     }
-    let holds = rows.iter().all(|row| row.verdict.is_pass());
-    let report = CheckReport { holds, checks: rows };
+    let report = CheckReport::of(rows);
     if asked.json {
         output::print_json(&report)?;
     } else {
-        output::print(&summary(&report))?;
+        output::print(&report.text(app.engine().now()))?;
     }
-    Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The workspace that has the records: the named one, that of the project, else the only one. A
+/// store without any gets one that is called like the directory.
+fn workspace_of(
+    settings: &Settings,
+    app: &App,
+    asked: &CheckCommandLine,
+    accepted: &ProjectDefinition,
+    project: &ProjectFile,
+) -> anyhow::Result<WorkspaceId> {
+    let named = asked.place.workspace.as_deref();
+    if let (None, Some(workspace)) = (named, &accepted.workspace) {
+        return Ok(workspace.clone());
+    }
+    if let Some(workspace) = settings.workspace(named)? {
+        return Ok(workspace);
+    }
+    if app.status()?.workspaces.is_empty() {
+        let directory = project.root.file_name().unwrap_or_default().to_string_lossy();
+        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "._-".contains(*letter);
+        let name: String = directory.chars().filter(is_plain).collect();
+        if let Ok(workspace) = name.parse() {
+            return Ok(workspace);
+        }
+    }
+    only_workspace(app)
 }
 
 /// The definitions that count, and a word when the file says something else.
@@ -151,72 +171,79 @@ fn chosen<'a>(
     Ok(chosen)
 }
 
-async fn perform(
-    runner: &Arc<CheckRunner>,
-    name: &str,
-    order: &CheckOrder,
+/// Follows runs to their end.
+struct Follower<'a> {
+    service: &'a CheckService,
+    /// Whether the output of the checks is left out.
     is_quiet: bool,
-) -> anyhow::Result<CheckOutcome> {
-    if !is_quiet {
-        output::remark(&format!("{name}: {}", order.definition.run.line()));
-    }
-    let progress = |step: CheckProgress<'_>| match step {
-        CheckProgress::Waiting => {
-            output::remark(&format!("{name}: waiting for another check in this directory"));
+    stop: StopRequest,
+}
+
+impl Follower<'_> {
+    fn row(&self, wish: CheckWish) -> anyhow::Result<CheckReportRow> {
+        let name = wish.name.clone();
+        let line = wish.definition.run.line();
+        let ticket = self.service.request(wish).with_context(|| format!("{name} did not run"))?;
+        if !self.is_quiet && !ticket.is_reused {
+            output::remark(&format!("{name}: {line}"));
         }
-        CheckProgress::Repeated => {
-            output::remark(&format!("{name}: files changed while it ran; running it once more"));
-        }
-        CheckProgress::Output(piece) if !is_quiet => pass_on(piece),
-        CheckProgress::Output(_) | CheckProgress::Started => {}
-    };
-    runner.run(order, progress).await.with_context(|| format!("{name} has no verdict"))
-}
-
-/// A reader that went away does not stop a check.
-fn pass_on(piece: &[u8]) {
-    let mut stderr = io::stderr().lock();
-    if let Err(error) = stderr.write_all(piece) {
-        tracing::debug!(%error, "could not show the output of a check");
+        let record = self.follow(&name, &ticket)?;
+        let ledger = self.service.ledger(&ticket.workspace, &name)?;
+        let flaky = ledger.is_flaky(&record.definition, &record.files.scope);
+        Ok(CheckReportRow::of(record, &ticket, flaky))
     }
-}
 
-fn row(name: &str, ran: CheckOutcome) -> CheckReportRow {
-    let tests = ran.results.as_ref().map(|results| results.counts);
-    CheckReportRow {
-        name: name.to_owned(),
-        verdict: ran.verdict,
-        tests,
-        failed_tests: ran.results.map(|results| results.failed).unwrap_or_default(),
-        duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
-        tree: ran.tree.tree,
-        scope: ran.tree.scope,
-        unbound: ran.tree.unbound,
-    }
-}
-
-fn summary(report: &CheckReport) -> String {
-    let screen = Screen::of_stdout(Color::Auto);
-    let mut text = String::new();
-    for row in &report.checks {
-        let tone = if row.verdict.is_pass() { Tone::Good } else { Tone::Bad };
-        let verdict = screen.paint(tone, row.verdict.name());
-        text += &format!("{}  {verdict}", row.name);
-        if let Some(tests) = row.tests {
-            text += &format!("  {} passed, {} failed", tests.passed, tests.failed);
-            if tests.skipped > 0 {
-                text += &format!(", {} skipped", tests.skipped);
+    fn follow(&self, name: &str, ticket: &CheckTicket) -> anyhow::Result<CheckRecord> {
+        let mut shown = 0;
+        let mut phase = None;
+        loop {
+            let ended = self.service.wait(ticket, LOOK_PAUSE)?;
+            let watch = self.service.watch(&ticket.workspace, ticket.run);
+            if let Some(now) = watch.map(|watch| watch.phase)
+                && phase.replace(now) != Some(now)
+            {
+                shown = tell(name, now, shown);
+            }
+            if !self.is_quiet && !ticket.is_reused {
+                shown = self.pass_on(ticket, shown)?;
+            }
+            if let Some(record) = ended {
+                return Ok(record);
+            }
+            if self.stop.is_asked() {
+                self.service.cancel(&ticket.workspace, ticket.run, STOPPED)?;
+                bail!("stopped; {name} has no verdict, {} is interrupted", ticket.run);
             }
         }
-        let seconds = row.duration_ms / 1000;
-        let tenths = row.duration_ms / 100 % 10;
-        text += &format!("  {seconds}.{tenths} s  files {}\n", &row.scope[..12]);
-        for test in &row.failed_tests {
-            text += &format!("    {test}\n");
-        }
-        if let Some(why) = &row.unbound {
-            text += &format!("    holds for this run only: {why}\n");
+    }
+
+    /// Shows the output from an offset on; returns where it ends.
+    fn pass_on(&self, ticket: &CheckTicket, mut offset: u64) -> anyhow::Result<u64> {
+        loop {
+            let piece = self.service.output(&ticket.workspace, ticket.run, offset)?;
+            if piece.bytes.is_empty() {
+                return Ok(offset);
+            }
+            offset = piece.next;
+            // A reader that went away does not stop a check.
+            if let Err(error) = io::stderr().lock().write_all(&piece.bytes) {
+                tracing::debug!(%error, "could not show the output of a check");
+            }
         }
     }
-    text
+}
+
+/// Says how far a run is; returns the offset of the output that is shown next.
+fn tell(name: &str, phase: CheckPhase, offset: u64) -> u64 {
+    match phase {
+        CheckPhase::Waiting => {
+            output::remark(&format!("{name}: waiting for another check in this directory"));
+            offset
+        }
+        CheckPhase::Repeated => {
+            output::remark(&format!("{name}: files changed while it ran; running it once more"));
+            0
+        }
+        CheckPhase::Queued | CheckPhase::Started => offset,
+    }
 }

@@ -45,6 +45,9 @@ impl TaskEvent {
             | Self::NodeAdded(_)
             | Self::NodeDefined(_)
             | Self::NodeDeleted(_)
+            | Self::CheckRequested(_)
+            | Self::CheckStarted(_)
+            | Self::CheckFinished(_)
             | Self::FocusMoved { .. } => {}
         }
     }

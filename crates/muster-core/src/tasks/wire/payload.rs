@@ -91,6 +91,9 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::NoteKept(_)
         | TaskEvent::OperationRecorded(_)
         | TaskEvent::FocusMoved { .. }
+        | TaskEvent::CheckRequested(_)
+        | TaskEvent::CheckStarted(_)
+        | TaskEvent::CheckFinished(_)
         | TaskEvent::AnswerKept { .. } => Ok(()),
     }
 }

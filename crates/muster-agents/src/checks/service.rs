@@ -1,0 +1,470 @@
+//! Runs checks for everyone who needs a verdict, and records them in the workspace.
+//!
+//! ```text
+//!   request ─► a verdict that holds for these files ──────────────────────► ticket
+//!           ─► the same check is queued or running here: joined ──────────► ticket
+//!           ─► check_requested is stored ─► queue of the directory ───────► ticket
+//!                                             │
+//!                       check_started ◄── process ──► check_finished
+//! ```
+//!
+//! The interface blocks. The runtime that the processes are driven on starts with the first check.
+//! What a crash left is found by the next reader or the next check of the directory: a run whose
+//! Muster process is gone is recorded as interrupted, and its processes are killed.
+
+mod files;
+mod records;
+mod work;
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use muster_core::{
+    checks::{
+        definition::CheckDefinition,
+        ledger::CheckLedger,
+        record::{CheckRecord, TreeState},
+    },
+    run::{hash::sha256_hex, node::Process},
+    tasks::{TaskRejection, command::RequestCheck, id::CheckRunId, id::WorkspaceId},
+};
+use muster_engine::{Engine, ExecuteError};
+use muster_store::StoreError;
+use tokio::{runtime::Runtime, sync::Notify};
+
+pub use files::OutputPiece;
+
+use self::{records::CheckRecords, work::CheckJob};
+use super::{
+    runner::{CheckOrder, CheckRunner},
+    tree::TreeError,
+};
+
+/// Days that the file of an output is kept unless the settings say otherwise.
+pub const PROOF_LOG_DAYS_DEFAULT: u64 = 30;
+/// Threads that drive processes.
+const WORKERS: usize = 2;
+/// How often a run of another process is looked at.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// How long stopping waits for the processes of checks.
+const STOP_MAX: Duration = Duration::from_secs(10);
+
+/// A verdict that somebody needs.
+#[derive(Clone, Debug)]
+pub struct CheckWish {
+    pub workspace: WorkspaceId,
+    /// The directory of the project.
+    pub root: PathBuf,
+    /// Name of the check.
+    pub name: String,
+    /// The accepted definition.
+    pub definition: CheckDefinition,
+    /// Whether it has to run although a verdict holds.
+    pub fresh: bool,
+}
+
+/// Where to get the verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckTicket {
+    pub workspace: WorkspaceId,
+    pub run: CheckRunId,
+    /// It is an earlier run, whose verdict holds for the files as they are.
+    pub is_reused: bool,
+    /// The files when the verdict was asked for.
+    pub files: TreeState,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckPhase {
+    /// Its turn has not come yet.
+    Queued,
+    /// Another check uses the directory.
+    Waiting,
+    Started,
+    /// Files changed while it ran, so it runs once more.
+    Repeated,
+}
+
+/// A run as a watcher sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckWatch {
+    pub phase: CheckPhase,
+    /// Bytes of output so far.
+    pub bytes: u64,
+}
+
+/// Why there is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckServiceError {
+    #[error("{}: {error}", root.display())]
+    Root { root: PathBuf, error: io::Error },
+    #[error("the files of the project cannot be read: {0}")]
+    Tree(#[from] TreeError),
+    #[error("the check run could not be recorded: {0}")]
+    Store(#[from] StoreError),
+    #[error("the check run could not be recorded: {0:?}")]
+    Refused(Box<TaskRejection>),
+    #[error("no thread for checks could be started: {0}")]
+    Runtime(io::Error),
+}
+
+impl From<ExecuteError<TaskRejection>> for CheckServiceError {
+    fn from(error: ExecuteError<TaskRejection>) -> Self {
+        match error {
+            ExecuteError::Rejected(rejection) => Self::Refused(rejection),
+            ExecuteError::Store(failure) => Self::Store(failure.0),
+        }
+    }
+}
+
+/// A run that this process is responsible for.
+struct ActiveRun {
+    wish: CheckWish,
+    scope: String,
+    watch: CheckWatch,
+    cancel: Arc<Notify>,
+}
+
+type RunName = (WorkspaceId, CheckRunId);
+
+struct ServiceContext {
+    records: CheckRecords,
+    runner: Arc<CheckRunner>,
+    active: Mutex<BTreeMap<RunName, ActiveRun>>,
+    /// A run has left `active`.
+    left: Condvar,
+    log_days: u64,
+}
+
+/// Runs checks. Meant to be shared; all calls block.
+pub struct CheckService {
+    context: Arc<ServiceContext>,
+    /// Taken for the whole of a request, so that equal ones join.
+    runtime: Mutex<Option<Runtime>>,
+}
+
+impl CheckService {
+    /// For the checks of a store. Output files are kept for some days.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, runner: Arc<CheckRunner>, log_days: u64) -> Self {
+        let records = CheckRecords::new(engine);
+        let context = ServiceContext {
+            records,
+            runner,
+            active: Mutex::default(),
+            left: Condvar::new(),
+            log_days,
+        };
+        Self { context: Arc::new(context), runtime: Mutex::default() }
+    }
+
+    /// The files a check depends on, as they are now.
+    pub fn state(&self, wish: &CheckWish) -> Result<TreeState, CheckServiceError> {
+        let order = order(wish, String::new(), wish.real_root()?);
+        Ok(self.context.runner.state(&order)?)
+    }
+
+    /// Finds or starts the run that gives the verdict. Returns as soon as its intent is stored.
+    pub fn request(&self, mut wish: CheckWish) -> Result<CheckTicket, CheckServiceError> {
+        let context = &self.context;
+        wish.root = wish.real_root()?;
+        let files = self.state(&wish)?;
+        context.recover(&wish.workspace, None)?;
+        let definition = wish.definition.digest();
+        let workspace = wish.workspace.clone();
+        let ticket = |run, is_reused| CheckTicket {
+            workspace: workspace.clone(),
+            run,
+            is_reused,
+            files: files.clone(),
+        };
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if !wish.fresh && files.unbound.is_none() {
+            let ledger = context.records.ledger(&wish.workspace, &wish.name)?;
+            if let Some(entry) = ledger.holding(&definition, &files.scope) {
+                return Ok(ticket(entry.run, true));
+            }
+        }
+        if let Some(run) = context.same(&wish, &definition, &files.scope) {
+            return Ok(ticket(run, false));
+        }
+        let driver = self.driver(&mut runtime)?;
+        let request = RequestCheck {
+            check: wish.name.clone(),
+            definition,
+            command: wish.definition.run.line(),
+            directory: wish.root.to_string_lossy().into_owned(),
+            runner: context.records.identity(),
+            files: files.clone(),
+        };
+        let run = context.records.request(&wish.workspace, request)?;
+        let job = CheckJob::of(wish, run);
+        context.enter(&job, files.scope.clone());
+        driver.spawn(work::perform(Arc::clone(context), job));
+        Ok(ticket(run, false))
+    }
+
+    /// The runtime, started with the first check.
+    fn driver<'a>(&self, slot: &'a mut Option<Runtime>) -> Result<&'a Runtime, CheckServiceError> {
+        let runtime = match slot.take() {
+            Some(runtime) => runtime,
+            None => {
+                let mut builder = tokio::runtime::Builder::new_multi_thread();
+                let builder = builder.worker_threads(WORKERS).thread_name("checks").enable_all();
+                let runtime = builder.build().map_err(CheckServiceError::Runtime)?;
+                let (logs, days) = (self.context.runner.logs(), self.context.log_days);
+                runtime.spawn_blocking(move || files::remove_old(&logs, days));
+                runtime
+            }
+        };
+        Ok(slot.insert(runtime))
+    }
+
+    /// The record of a run once it has its verdict; `None` if it takes longer than the limit.
+    pub fn wait(
+        &self,
+        ticket: &CheckTicket,
+        limit: Duration,
+    ) -> Result<Option<CheckRecord>, CheckServiceError> {
+        let deadline = Instant::now() + limit;
+        loop {
+            if self.context.is_active_until(ticket, deadline) {
+                return Ok(None);
+            }
+            let record = self.context.settled(&ticket.workspace, ticket.run)?;
+            if record.as_ref().is_none_or(CheckRecord::is_finished) {
+                return Ok(record);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            std::thread::sleep(left.min(LOOK_PAUSE));
+        }
+    }
+
+    /// Ends a run without a verdict and kills its processes; nothing if it has ended.
+    pub fn cancel(
+        &self,
+        workspace: &WorkspaceId,
+        run: CheckRunId,
+        reason: &str,
+    ) -> Result<(), CheckServiceError> {
+        let name = (workspace.clone(), run);
+        let cancel = self.context.active().get(&name).map(|active| Arc::clone(&active.cancel));
+        match cancel {
+            // Its own task records the end, after the processes are gone.
+            Some(cancel) => cancel.notify_one(),
+            None => self.context.end_foreign(workspace, run, reason)?,
+        }
+        let until = Instant::now() + STOP_MAX;
+        self.context.is_active(&name, until);
+        Ok(())
+    }
+
+    /// Ends all runs of this process.
+    pub fn stop(&self) {
+        let until = Instant::now() + STOP_MAX;
+        let all: Vec<RunName> = {
+            let active = self.context.active();
+            active.values().for_each(|active| active.cancel.notify_one());
+            active.keys().cloned().collect()
+        };
+        for name in all {
+            if self.context.is_active(&name, until) {
+                tracing::warn!(run = %name.1, "a check did not end in time");
+            }
+        }
+    }
+
+    /// How far a run of this process is; `None` if it has ended or belongs to another process.
+    #[must_use]
+    pub fn watch(&self, workspace: &WorkspaceId, run: CheckRunId) -> Option<CheckWatch> {
+        let name = (workspace.clone(), run);
+        self.context.active().get(&name).map(|active| active.watch)
+    }
+
+    /// A piece of the output of a run, at most 64 KiB. Empty at its end, for now or for good.
+    pub fn output(
+        &self,
+        workspace: &WorkspaceId,
+        run: CheckRunId,
+        offset: u64,
+    ) -> io::Result<OutputPiece> {
+        files::read(&self.context.runner.log_path(&log_name(workspace, run)), offset)
+    }
+
+    /// The record of a run.
+    pub fn record(
+        &self,
+        workspace: &WorkspaceId,
+        run: CheckRunId,
+    ) -> Result<Option<CheckRecord>, CheckServiceError> {
+        self.context.recover(workspace, None)?;
+        self.context.records.record(workspace, run)
+    }
+
+    /// The verdicts of a check.
+    pub fn ledger(
+        &self,
+        workspace: &WorkspaceId,
+        check: &str,
+    ) -> Result<CheckLedger, CheckServiceError> {
+        self.context.recover(workspace, None)?;
+        self.context.records.ledger(workspace, check)
+    }
+}
+
+impl Drop for CheckService {
+    fn drop(&mut self) {
+        self.stop();
+        let runtime = self.runtime.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl CheckWish {
+    fn real_root(&self) -> Result<PathBuf, CheckServiceError> {
+        let root = &self.root;
+        root.canonicalize().map_err(|error| CheckServiceError::Root { root: root.clone(), error })
+    }
+}
+
+/// Names the files and marks the processes of a run; runs of other workspaces have other names.
+fn log_name(workspace: &WorkspaceId, run: CheckRunId) -> String {
+    format!("{}-{run}", &sha256_hex(workspace.as_str().as_bytes())[..16])
+}
+
+fn order(wish: &CheckWish, id: String, root: PathBuf) -> CheckOrder {
+    CheckOrder { id, definition: wish.definition.clone(), root }
+}
+
+impl ServiceContext {
+    fn active(&self) -> MutexGuard<'_, BTreeMap<RunName, ActiveRun>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A run of the same check on the same files of the same directory.
+    fn same(&self, wish: &CheckWish, definition: &str, scope: &str) -> Option<CheckRunId> {
+        let active = self.active();
+        let same = active.iter().find(|((workspace, _), active)| {
+            *workspace == wish.workspace
+                && active.wish.name == wish.name
+                && active.wish.root == wish.root
+                && active.scope == scope
+                && active.wish.definition.digest() == definition
+        });
+        same.map(|((_, run), _)| *run)
+    }
+
+    fn enter(&self, job: &CheckJob, scope: String) {
+        let watch = CheckWatch { phase: CheckPhase::Queued, bytes: 0 };
+        let cancel = Arc::clone(&job.cancel);
+        let active = ActiveRun { wish: job.wish.clone(), scope, watch, cancel };
+        self.active().insert(job.name(), active);
+    }
+
+    fn leave(&self, name: &RunName) {
+        self.active().remove(name);
+        self.left.notify_all();
+    }
+
+    fn is_active_until(&self, ticket: &CheckTicket, until: Instant) -> bool {
+        self.is_active(&(ticket.workspace.clone(), ticket.run), until)
+    }
+
+    /// Waits until this process has ended a run; returns whether it still has not.
+    fn is_active(&self, name: &RunName, until: Instant) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        let active = self.active();
+        let waited = self.left.wait_timeout_while(active, left, |active| active.contains_key(name));
+        let (active, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        active.contains_key(name)
+    }
+
+    /// Ends the unfinished runs of a workspace whose Muster process is gone. Whoever holds the lock
+    /// of a directory also knows that nothing else runs in it.
+    fn recover(
+        &self,
+        workspace: &WorkspaceId,
+        held: Option<&Path>,
+    ) -> Result<(), CheckServiceError> {
+        for record in self.records.unfinished(workspace)? {
+            let is_held = held.is_some_and(|held| held == Path::new(&record.directory));
+            let is_ours = self.active().contains_key(&(workspace.clone(), record.id));
+            let is_left = is_held && record.started_at.is_some();
+            if !is_ours && (is_left || records::is_abandoned(&record)) {
+                self.end(workspace, &record, "the Muster process that ran it is gone")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Kills what is left of a run that nobody waits for, and records its end.
+    fn end(
+        &self,
+        workspace: &WorkspaceId,
+        record: &CheckRecord,
+        reason: &str,
+    ) -> Result<(), CheckServiceError> {
+        // The processes of an imported run are those of another store.
+        if !record.imported {
+            self.runner.kill(&log_name(workspace, record.id), record.process);
+        }
+        self.records.interrupt(workspace, record.id, reason)
+    }
+
+    /// Ends a run of another process. Its end is recorded first: then the verdict of a process that
+    /// was killed is refused.
+    fn end_foreign(
+        &self,
+        workspace: &WorkspaceId,
+        run: CheckRunId,
+        reason: &str,
+    ) -> Result<(), CheckServiceError> {
+        let record = self.records.record(workspace, run)?;
+        let Some(record) = record.filter(|record| !record.is_finished()) else { return Ok(()) };
+        self.records.interrupt(workspace, run, reason)?;
+        if !record.imported {
+            self.runner.kill(&log_name(workspace, run), record.process);
+        }
+        Ok(())
+    }
+
+    /// A run that this process does not work on, as it is now.
+    fn settled(
+        &self,
+        workspace: &WorkspaceId,
+        run: CheckRunId,
+    ) -> Result<Option<CheckRecord>, CheckServiceError> {
+        self.recover(workspace, None)?;
+        let record = self.records.record(workspace, run)?;
+        let is_lost = |record: &CheckRecord| {
+            !record.is_finished() && record.runner == self.records.identity()
+        };
+        match record {
+            Some(record) if is_lost(&record) => {
+                self.end(workspace, &record, "its verdict could not be stored")?;
+                self.records.record(workspace, run)
+            }
+            record => Ok(record),
+        }
+    }
+}
+
+/// The Muster process that this is.
+fn identity() -> Process {
+    let pid = std::process::id();
+    Process { pid, started: crate::process::family::start_time(pid).unwrap_or(0) }
+}
+
+#[cfg(test)]
+mod tests;

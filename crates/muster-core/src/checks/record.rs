@@ -1,0 +1,159 @@
+//! A run of a check as the store keeps it: what was asked for, which process runs it, what it found.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::verdict::{FAILED_TESTS_MAX, ProcessEnd, TestCounts, TestResults, Verdict};
+use crate::{Timestamp, run::node::Process, tasks::id::CheckRunId};
+
+/// Names of tests that are kept of a run.
+pub const TEST_NAMES_MAX: usize = 5_000;
+/// The status of an unfinished run in lists.
+pub const RUNNING: &str = "running";
+/// The kind of documents that runs are, in lists.
+pub const CHECK_RUN_KIND: &str = "check_run";
+
+/// The files that a verdict is bound to.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TreeState {
+    /// Digest of all files.
+    pub tree: String,
+    /// Digest of the files that the check depends on.
+    pub scope: String,
+    /// Why a verdict on them serves only the call that ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unbound: Option<String>,
+    /// Empty without a repository or a commit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// The output of a check, without its middle.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OutputRecord {
+    pub size: u64,
+    pub digest: String,
+    /// Redacted and without control characters, like the tail.
+    pub head: String,
+    pub tail: String,
+}
+
+/// The program that a command line resolved to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ProgramRecord {
+    pub path: String,
+    pub digest: String,
+}
+
+/// A run of a check (PROOF-RUN-5).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CheckRecord {
+    pub id: CheckRunId,
+    /// Name of the check.
+    pub check: String,
+    /// Digest of its definition.
+    pub definition: String,
+    /// The command line.
+    pub command: String,
+    pub directory: String,
+    pub requested_at: Timestamp,
+    /// The Muster process that runs it.
+    pub runner: Process,
+    /// It was made in another store; what it found out proves nothing here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// The first process of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+    #[serde(default)]
+    pub duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<ProcessEnd>,
+    /// None while it is unfinished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<TestCounts>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_tests: Vec<String>,
+    /// The files at the end of the run; at the time of the request while it is unfinished.
+    #[serde(flatten)]
+    pub files: TreeState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramRecord>,
+    /// The run whose verdict answered this one, which therefore did not have to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<CheckRunId>,
+    /// Why it was interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What a run of a check found out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub verdict: Verdict,
+    pub end: ProcessEnd,
+    pub duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<TestCounts>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_tests: Vec<String>,
+    /// Every test of a report with whether it was skipped, if the check passed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, bool>,
+    pub files: TreeState,
+    pub output: OutputRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramRecord>,
+}
+
+/// The tests of a run by name, apart from its record: lists of runs need not read them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CheckTests {
+    /// With whether the test was skipped.
+    pub names: BTreeMap<String, bool>,
+}
+
+impl CheckResult {
+    /// Takes over what the report or the output of the runner says, within bounds.
+    #[must_use]
+    pub fn with_tests(mut self, results: Option<TestResults>) -> Self {
+        let Some(results) = results else { return self };
+        self.counts = Some(results.counts);
+        self.failed_tests = results.failed.into_iter().take(FAILED_TESTS_MAX).collect();
+        if self.verdict.is_pass() {
+            self.names = results.names.into_iter().take(TEST_NAMES_MAX).collect();
+        }
+        self
+    }
+}
+
+impl CheckRecord {
+    /// Whether nothing more will happen to it.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.verdict.is_some()
+    }
+
+    /// Its status in lists: the word of its verdict, or [`RUNNING`].
+    #[must_use]
+    pub fn status(&self) -> &'static str {
+        self.verdict.map_or(RUNNING, Verdict::word)
+    }
+
+    /// Whether its verdict may serve other calls on the same files.
+    #[must_use]
+    pub fn is_binding(&self) -> bool {
+        !self.imported && self.files.unbound.is_none() && self.answered_by.is_none()
+    }
+}

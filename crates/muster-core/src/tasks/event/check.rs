@@ -1,0 +1,59 @@
+//! Events of the runs of checks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    checks::record::{CheckResult, TreeState},
+    run::node::Process,
+    tasks::id::CheckRunId,
+};
+
+/// A check is going to be run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CheckRequested {
+    pub run: CheckRunId,
+    /// Name of the check.
+    pub check: String,
+    /// Digest of its definition.
+    pub definition: String,
+    /// The command line.
+    pub command: String,
+    pub directory: String,
+    /// The Muster process that is going to run it.
+    pub runner: Process,
+    /// The files at that time.
+    pub files: TreeState,
+    /// Set when the event is imported: then the whole run proves nothing in this store, whatever
+    /// the later events of it say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
+}
+
+/// The process of a check has started; a second time if it runs once more.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CheckStarted {
+    pub run: CheckRunId,
+    pub process: Process,
+}
+
+/// A run of a check has ended.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CheckFinished {
+    pub run: CheckRunId,
+    pub ending: CheckEnding,
+}
+
+/// How a run of a check ended.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckEnding {
+    Judged(Box<CheckResult>),
+    /// By the verdict of another run on the same files.
+    Answered {
+        by: CheckRunId,
+    },
+    /// Without a verdict.
+    Interrupted {
+        reason: String,
+    },
+}
