@@ -29,6 +29,6 @@ impl Caller {
 
     /// What the rules may know of it.
     pub(crate) fn facts(&self) -> CallFacts {
-        CallFacts { by: self.by.clone() }
+        CallFacts { by: self.by.clone(), files: None }
     }
 }

@@ -152,6 +152,14 @@ pub enum ErrorCode {
     CheckpointsNotConfirmed,
     /// Proof is required and missing.
     ProofRequired,
+    /// A check does not hold on the files as they are.
+    CheckRequired,
+    /// A check takes longer than the call waits.
+    CheckRunning,
+    /// No person has accepted the checks of the project.
+    CheckUntrusted,
+    /// Only a person may do this.
+    PersonRequired,
     /// Child steps or sub-tasks are open.
     ChildrenOpen,
     StepBlocked,

@@ -64,7 +64,7 @@ fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanati
     Explanation { code, kind, meaning, when, remedy }
 }
 
-const ERRORS: [(ErrorCode, Words); 18] = [
+const ERRORS: [(ErrorCode, Words); 22] = [
     (
         ErrorCode::InvalidInput,
         [
@@ -125,6 +125,41 @@ const ERRORS: [(ErrorCode, Words); 18] = [
             checkpoint.",
             "Attach real receipts: tasks_macro_close_step with proof lines such as `CMD: cargo \
             test` and `LINK: https://…`, or tasks_evidence_capture.",
+        ],
+    ),
+    (
+        ErrorCode::CheckRequired,
+        [
+            "A check of the step or task does not hold on the files as they are.",
+            "A step names checks, or the project requires some of every task. A verdict counts \
+            for the files it ran on; it failed, or other files were changed since.",
+            "Mend what details.checks lists and close again: the call runs the checks itself. Only \
+            a person sets a check aside, with `muster waive`.",
+        ],
+    ),
+    (
+        ErrorCode::CheckRunning,
+        [
+            "A check takes longer than the call waits.",
+            "The call started a check, or found it running, and wait_seconds were over.",
+            "Repeat the call: it waits for the same run and starts no second one.",
+        ],
+    ),
+    (
+        ErrorCode::CheckUntrusted,
+        [
+            "No person has accepted this check, so it was not run.",
+            "The project file is new or names another check; checks are commands and run only \
+            once a person has seen them.",
+            "Ask a person to run `muster trust` in the directory of the project.",
+        ],
+    ),
+    (
+        ErrorCode::PersonRequired,
+        [
+            "Only a person may do this.",
+            "An agent tried to accept or set aside a check, or to ask for less than was agreed.",
+            "Leave it as it is, or ask a person: they use a terminal or the page.",
         ],
     ),
     (

@@ -8,7 +8,9 @@ use std::str::FromStr;
 use muster_core::{
     schema::Schema,
     tasks::{
-        id::{CardId, EntityId, EvidenceId, NodeId, PlanId, StepId, TaskId, WorkspaceId},
+        id::{
+            CardId, CheckName, EntityId, EvidenceId, NodeId, PlanId, StepId, TaskId, WorkspaceId,
+        },
         path::{NodePath, StepPath},
         view::graph_page::GraphCursor,
         wording::{ChecklistPoint, FreeObject, Remark, Tags, Title},
@@ -27,6 +29,7 @@ use crate::{
 fn check_form(form: &str, value: &Value) -> Result<(), FormFault> {
     match form {
         "CardId" => id::<CardId>(value),
+        "CheckName" => id::<CheckName>(value),
         "EntityId" => id::<EntityId>(value),
         "EvidenceId" => id::<EvidenceId>(value),
         "NodeId" => id::<NodeId>(value),

@@ -55,6 +55,7 @@ pub use muster_engine::{
     transfer::TransferError,
 };
 pub use muster_store::{Description, EventRow, StoreAccess, StoreError};
+pub use projects::TrustError;
 pub use registry::{OperationEffect, OperationRow, Registry};
 pub use sessions::{
     ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,

@@ -117,7 +117,7 @@ mod tests {
             brief: |_| false,
             request: Lazy::new(Box::new(|| RequestShape { description, schema })),
             result_schema: Lazy::new(Box::new(muster_core::schema::Schema::default)),
-            prepare: |_, _| unreachable!("the page calls nothing"),
+            prepare: |_, _, _| unreachable!("the page calls nothing"),
         }
     }
 

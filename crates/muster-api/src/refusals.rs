@@ -56,6 +56,19 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         TaskRejection::AlreadyClosed { step_id, path } => words::already_closed(step_id, &path),
         TaskRejection::NotClosed { step_id, path } => words::not_closed(step_id, &path),
         TaskRejection::GateOpen { gate, report } => gate::explain(workspace, gate, &report),
+        TaskRejection::ChecksOpen { task, checks } => checks::open(task, &checks),
+        TaskRejection::PersonRequired(act) => checks::person_required(&act),
+        TaskRejection::UnknownWaiver { check } => {
+            let message = format!("there is no waiver of {check} here");
+            let recovery = "Look at the task: its waivers are listed beside its checks.";
+            ApiError::new(ErrorCode::UnknownId, message, recovery).into()
+        }
+        TaskRejection::UnknownItem { path, checkpoint, index, count } => {
+            let name = checkpoint.name();
+            let expected = format!("{path} has {count} {name}, numbered from 0");
+            let argument = format!("checkpoints.{name}[index {index}]");
+            arguments::invalid(&argument, Reason::OutOfRange, &expected)
+        }
         TaskRejection::StepsOpen { .. }
         | TaskRejection::TasksOpen { .. }
         | TaskRejection::DependenciesOpen { .. } => completion::explain(workspace, &rejection),

@@ -33,6 +33,7 @@ mod note;
 mod patch;
 mod plan;
 mod progress;
+mod proof;
 mod radar;
 mod refocus;
 mod respond;

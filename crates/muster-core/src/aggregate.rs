@@ -11,7 +11,10 @@ use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Author, Compact, Documents, Draft, Json, Need, Timestamp, Unloaded};
+use crate::{
+    Author, Compact, Documents, Draft, Json, Need, Timestamp, Unloaded,
+    checks::project::ProjectFiles,
+};
 
 /// A family of documents that changes only through its own events, in one ordered stream.
 pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
@@ -99,6 +102,15 @@ pub struct Env {
 pub struct CallFacts {
     /// Who makes the call.
     pub by: Option<Arc<Author>>,
+    /// The files of the project, if the call has looked at them.
+    pub files: Option<Arc<ProjectFiles>>,
+}
+
+impl CallFacts {
+    /// Whether a person makes the call.
+    pub fn is_person(&self) -> bool {
+        self.by.as_ref().is_some_and(|by| by.is_person())
+    }
 }
 
 impl Env {

@@ -46,6 +46,8 @@ pub enum AuthorSurface {
     /// As a node of a run.
     Run,
     Hook,
+    /// Not through a surface.
+    Server,
 }
 
 impl Author {
@@ -56,6 +58,12 @@ impl Author {
         let printable = name.chars().filter(|character| !character.is_control());
         let name: String = printable.take(AUTHOR_NAME_CHARS_MAX).collect();
         Self { kind, name: name.trim().to_owned(), via }
+    }
+
+    /// A part of Muster that acts on its own.
+    #[must_use]
+    pub fn server(part: &str) -> Self {
+        Self::new(AuthorKind::Server, part, AuthorSurface::Server)
     }
 
     #[must_use]

@@ -11,6 +11,7 @@
 
 pub mod definition;
 pub mod ledger;
+pub mod project;
 pub mod record;
 pub mod trust;
 pub mod verdict;

@@ -1,6 +1,8 @@
 //! A draft: what one transaction would append, computed before anything is written.
 
-use crate::{Aggregate, Documents, Env, LogPosition, Recorded, Unloaded, WorkRefusal};
+use std::sync::Arc;
+
+use crate::{Aggregate, Author, Documents, Env, LogPosition, Recorded, Unloaded, WorkRefusal};
 
 /// Events and document changes of one transaction in the making.
 ///
@@ -44,12 +46,29 @@ impl<'a, A: Aggregate> Draft<'a, A> {
 
     /// Adds the next event and applies it to the documents. Nothing else writes to a stream.
     pub(crate) fn emit(&mut self, event: A::Event) -> Result<A::Applied, Unloaded<A>> {
+        self.emit_as(self.env.call.by.clone(), event)
+    }
+
+    /// The same for an event whose author is not the caller.
+    pub(crate) fn emit_by(
+        &mut self,
+        author: Author,
+        event: A::Event,
+    ) -> Result<A::Applied, Unloaded<A>> {
+        self.emit_as(Some(Arc::new(author)), event)
+    }
+
+    fn emit_as(
+        &mut self,
+        by: Option<Arc<Author>>,
+        event: A::Event,
+    ) -> Result<A::Applied, Unloaded<A>> {
         let count = self.events().len() as u64 + 1;
         let recorded = Recorded {
             global: self.head.global + count,
             seq: self.head.seq + count,
             at: self.env.now,
-            by: self.env.call.by.clone(),
+            by,
             event,
         };
         let applied = A::evolve(self.documents, &recorded)?;

@@ -2,6 +2,7 @@
 //!
 //! Not here: messages for people (api), storage (store), anything that blocks.
 
+pub mod check_gate;
 pub mod command;
 mod decide;
 pub mod entity;
@@ -34,10 +35,11 @@ pub use event::TaskEvent;
 pub use rejection::TaskRejection;
 
 use crate::{
-    Address, Aggregate, Documents, Draft, EventStamp, Index, Json, Mark, Recorded, Subject,
+    Address, Aggregate, Author, Documents, Draft, EventStamp, Index, Json, Mark, Recorded, Subject,
     Unloaded, WorkRefusal,
     checks::{
         ledger::CheckLedger,
+        project::WorkspaceProjects,
         record::{CHECK_RUN_KIND, CheckRecord, CheckTests},
     },
 };
@@ -82,6 +84,8 @@ pub enum TaskKey {
     CheckTests(CheckRunId),
     /// The verdicts of a check, by its name.
     CheckLedger(String),
+    /// The accepted projects.
+    Projects,
 }
 
 impl From<EntityId> for TaskKey {
@@ -117,6 +121,7 @@ pub enum TaskDocument {
     CheckTests(CheckTests),
     /// The verdicts of a check.
     CheckLedger(CheckLedger),
+    Projects(WorkspaceProjects),
 }
 
 impl TaskDocument {
@@ -145,7 +150,8 @@ impl TaskDocument {
             | Self::Operation(_)
             | Self::CheckRun(_)
             | Self::CheckTests(_)
-            | Self::CheckLedger(_) => None,
+            | Self::CheckLedger(_)
+            | Self::Projects(_) => None,
         }
     }
 
@@ -186,6 +192,7 @@ impl Aggregate for TaskAggregate {
             TaskKey::CheckRun(run) => (CHECK_RUN_KIND, run.to_string()),
             TaskKey::CheckTests(run) => ("check_tests", run.to_string()),
             TaskKey::CheckLedger(check) => ("check_ledger", check.clone()),
+            TaskKey::Projects => ("projects", String::new()),
         };
         Address { kind: kind.into(), name }
     }
@@ -205,6 +212,7 @@ impl Aggregate for TaskAggregate {
             CHECK_RUN_KIND => address.name.parse().ok().map(TaskKey::CheckRun),
             "check_tests" => address.name.parse().ok().map(TaskKey::CheckTests),
             "check_ledger" => Some(TaskKey::CheckLedger(address.name.clone())),
+            "projects" => Some(TaskKey::Projects),
             _ => None,
         }
     }
@@ -224,6 +232,7 @@ impl Aggregate for TaskAggregate {
             TaskDocument::CheckRun(record) => serde_json::to_string(record),
             TaskDocument::CheckTests(tests) => serde_json::to_string(tests),
             TaskDocument::CheckLedger(ledger) => serde_json::to_string(ledger),
+            TaskDocument::Projects(projects) => serde_json::to_string(projects),
         }
     }
 
@@ -242,6 +251,7 @@ impl Aggregate for TaskAggregate {
             TaskKey::CheckRun(_) => serde_json::from_str(body).map(TaskDocument::CheckRun),
             TaskKey::CheckTests(_) => serde_json::from_str(body).map(TaskDocument::CheckTests),
             TaskKey::CheckLedger(_) => serde_json::from_str(body).map(TaskDocument::CheckLedger),
+            TaskKey::Projects => serde_json::from_str(body).map(TaskDocument::Projects),
         }
     }
 
@@ -251,7 +261,8 @@ impl Aggregate for TaskAggregate {
             | TaskDocument::Answer(_)
             | TaskDocument::Memory(_)
             | TaskDocument::CheckTests(_)
-            | TaskDocument::CheckLedger(_) => Index::default(),
+            | TaskDocument::CheckLedger(_)
+            | TaskDocument::Projects(_) => Index::default(),
             TaskDocument::CheckRun(record) => Index {
                 ord: record.id.0,
                 parent: record.check.clone(),
@@ -310,8 +321,11 @@ impl Aggregate for TaskAggregate {
     }
 
     fn decide(draft: &mut Draft<'_, Self>, command: &TaskCommand) -> Result<(), WorkRefusal<Self>> {
-        for event in decide::decide(draft.documents(), command)? {
-            draft.emit(event)?;
+        for event in decide::decide(draft.documents(), &draft.env().call, command)? {
+            match event.server_part() {
+                Some(part) => draft.emit_by(Author::server(part), event)?,
+                None => draft.emit(event)?,
+            }
         }
         Ok(())
     }

@@ -73,6 +73,12 @@ pub fn start(text: &str, max: usize) -> &str {
 /// Characters of the short form of an id.
 const SHORT_ID_CHARS: usize = 8;
 
+/// The last characters of a text, at most `max` of them.
+pub fn last(text: &str, max: usize) -> String {
+    let excess = chars(text).saturating_sub(max);
+    text.chars().skip(excess).collect()
+}
+
 /// The short form of an id: its end. Ids that are created together begin with the same time.
 pub fn short_id(id: &str) -> &str {
     let cut = id.len().saturating_sub(SHORT_ID_CHARS);

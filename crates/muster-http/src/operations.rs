@@ -123,12 +123,16 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::SessionMismatch => StatusCode::CONFLICT,
         ErrorCode::CheckpointsNotConfirmed
         | ErrorCode::ProofRequired
+        | ErrorCode::CheckRequired
+        | ErrorCode::CheckRunning
+        | ErrorCode::CheckUntrusted
         | ErrorCode::ChildrenOpen
         | ErrorCode::StepBlocked
         | ErrorCode::StepsOpen
         | ErrorCode::TasksOpen
         | ErrorCode::DependenciesOpen
         | ErrorCode::BatchFailed => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::PersonRequired => StatusCode::FORBIDDEN,
         ErrorCode::StoreBusy => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::StoreError => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -170,6 +174,10 @@ mod tests {
             (ErrorCode::IdempotencyConflict, 409),
             (ErrorCode::CheckpointsNotConfirmed, 422),
             (ErrorCode::ProofRequired, 422),
+            (ErrorCode::CheckRequired, 422),
+            (ErrorCode::CheckRunning, 422),
+            (ErrorCode::CheckUntrusted, 422),
+            (ErrorCode::PersonRequired, 403),
             (ErrorCode::ChildrenOpen, 422),
             (ErrorCode::StepBlocked, 422),
             (ErrorCode::StoreBusy, 503),

@@ -33,6 +33,13 @@ pub(crate) fn open(settings: &Settings) -> anyhow::Result<App> {
     open_at(&directory(settings)?, None, caller(settings)?)
 }
 
+/// The same for a command that makes sure itself that a person types it.
+pub(crate) fn open_for_person(settings: &Settings) -> anyhow::Result<App> {
+    let mut caller = Caller::of(AuthorKind::Person, &person_name(), AuthorSurface::Cli);
+    caller.directory = std::env::current_dir().ok();
+    open_at(&directory(settings)?, None, caller)
+}
+
 /// Who types the command: a person at a terminal, an agent anywhere else.
 pub(crate) fn caller(settings: &Settings) -> anyhow::Result<Caller> {
     let agent = settings.get(&AGENT_NAME)?.value;

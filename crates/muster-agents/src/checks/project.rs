@@ -9,11 +9,11 @@ use std::{
 
 use muster_core::{
     checks::definition::{
-        CheckCommand, CheckDefinition, GatePolicy, PROJECT_CHECK_NAME_CHARS_MAX,
-        PROJECT_CHECKS_MAX, ProjectDefinition, TIMEOUT_SECONDS_DEFAULT, TIMEOUT_SECONDS_MAX,
+        CheckCommand, CheckDefinition, GatePolicy, PROJECT_CHECKS_MAX, ProjectDefinition,
+        TIMEOUT_SECONDS_DEFAULT, TIMEOUT_SECONDS_MAX,
     },
     tasks::{
-        id::WorkspaceId,
+        id::{CheckName, WorkspaceId},
         step::{Checkpoint, Checkpoints},
     },
 };
@@ -149,17 +149,10 @@ fn parse(text: &str) -> Result<ProjectDefinition, Problem> {
 }
 
 fn check_name(name: &Spanned<String>) -> Result<(), Problem> {
-    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-    let length = name.get_ref().len();
-    if (1..=PROJECT_CHECK_NAME_CHARS_MAX).contains(&length)
-        && name.get_ref().bytes().all(is_allowed)
-    {
-        return Ok(());
+    match name.get_ref().parse::<CheckName>() {
+        Ok(_) => Ok(()),
+        Err(bad) => Err(Problem::at(name, format!("expected {}", bad.expected))),
     }
-    let message = format!(
-        "the name of a check has 1 to {PROJECT_CHECK_NAME_CHARS_MAX} characters a-z, 0-9, _ and -"
-    );
-    Err(Problem::at(name, message))
 }
 
 fn check_definition(written: WrittenCheck) -> Result<CheckDefinition, Problem> {

@@ -25,6 +25,7 @@ use std::{
 };
 
 use muster_core::{
+    Author,
     checks::{
         definition::CheckDefinition,
         ledger::CheckLedger,
@@ -66,6 +67,8 @@ pub struct CheckWish {
     pub definition: CheckDefinition,
     /// Whether it has to run although a verdict holds.
     pub fresh: bool,
+    /// Who asks for it.
+    pub by: Option<Arc<Author>>,
 }
 
 /// Where to get the verdict.
@@ -203,7 +206,7 @@ impl CheckService {
             runner: context.records.identity(),
             files: files.clone(),
         };
-        let run = context.records.request(&wish.workspace, request)?;
+        let run = context.records.request(&wish, request)?;
         let job = CheckJob::of(wish, run);
         context.enter(&job, files.scope.clone());
         driver.spawn(work::perform(Arc::clone(context), job));

@@ -13,6 +13,7 @@ use muster_core::{
 };
 use serde_json::{Map, Value};
 
+use super::checks;
 use crate::{ApiError, ErrorCode, Suggestion, call::CallFailure};
 
 pub(super) fn explain(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> CallFailure {
@@ -29,7 +30,9 @@ pub(super) fn explain(workspace: &WorkspaceId, gate: StepGate, report: &GateRepo
     }
     let error = match gate {
         StepGate::Proof => error(recovery).with("retry", &proof_retry(workspace, report)),
-        StepGate::Checkpoints | StepGate::Children | StepGate::Blocked => error(recovery),
+        StepGate::Checkpoints | StepGate::Checks | StepGate::Children | StepGate::Blocked => {
+            error(recovery)
+        }
     };
     error.suggesting(suggestion(workspace, gate, report))
 }
@@ -57,6 +60,7 @@ pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, 
             };
             (ErrorCode::ProofRequired, message, recovery)
         }
+        StepGate::Checks => checks::words(&path.to_string(), &report.checks),
         StepGate::Children => {
             let mut open: Vec<String> =
                 report.open_children.iter().map(ToString::to_string).collect();
@@ -83,7 +87,9 @@ fn suggestion(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> S
         StepGate::Proof => {
             call("tasks_snapshot", "see what proof is missing").with("read_only", &true)
         }
-        StepGate::Children | StepGate::Blocked => call("tasks_radar", "see what is in the way"),
+        StepGate::Checks | StepGate::Children | StepGate::Blocked => {
+            call("tasks_radar", "see what is in the way")
+        }
     }
 }
 

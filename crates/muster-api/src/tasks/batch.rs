@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::groups::Repeatable;
+use super::proof::CheckPolicy;
 use crate::{
     ApiError, App, Envelope, ErrorCode, OperationEffect, Suggestion, WarningCode,
     arguments::{Reason, invalid, invalid_with},
@@ -88,6 +89,9 @@ pub(crate) struct Batched {
     operations: Vec<Value>,
 }
 
+/// Operations whose gates may ask for checks.
+const CLOSING: [&str; 4] = ["tasks_done", "tasks_progress", "tasks_close_step", "tasks_complete"];
+
 /// A prepared operation, or why it cannot run.
 struct Entry {
     tool: String,
@@ -111,10 +115,11 @@ impl Operation for TasksBatch {
                 (Ok(_) | Err(_), _) => entries.push(entry),
             }
         }
+        let closes = entries.iter().any(|entry| CLOSING.contains(&entry.tool.as_str()));
         let name = self.workspace.to_string();
         let voice = Voice::of(call.app);
         let key = self.repeatable.idempotency_key;
-        call.write_or_refuse(&self.workspace, key, move |draft| {
+        let action = call.write_or_refuse(&self.workspace, key, move |draft| {
             let mut outcomes = Vec::with_capacity(entries.len());
             for (index, entry) in entries.iter().enumerate() {
                 match run_entry(draft, entry)? {
@@ -139,7 +144,8 @@ impl Operation for TasksBatch {
                 reply.warn(WarningCode::BatchPartial, message, recovery);
             }
             Ok(Ok(reply))
-        })
+        })?;
+        Ok(if closes { action.about_checks(CheckPolicy::Look) } else { action })
     }
 }
 
@@ -267,7 +273,7 @@ fn refresh_suggestions(
 
 /// What is needed to report a failure inside a draft, without the application.
 struct Voice {
-    fit: Box<dyn Fn(CallFailure) -> CallFailure + Send>,
+    fit: Box<dyn Fn(CallFailure) -> CallFailure + Send + Sync>,
 }
 
 impl Voice {

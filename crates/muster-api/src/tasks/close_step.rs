@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Guarded, OneStep, OneTask},
+    groups::{Guarded, OneStep, OneTask, WaitingForChecks},
     respond::{StepName, shown},
     steps::Confirmations,
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
@@ -28,6 +28,8 @@ pub(crate) struct TasksCloseStep {
     step: OneStep,
     /// "gate" (criteria and tests), "all", or an object with criteria or tests: true.
     checkpoints: Confirmations,
+    #[serde(flatten)]
+    waiting: WaitingForChecks,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -60,7 +62,8 @@ impl Operation for TasksCloseStep {
             return Err(invalid("checkpoints", Reason::BadFormat, expected));
         }
         let Guarded { expected_revision, idempotency_key } = self.guarded;
-        call.write(&self.workspace, idempotency_key, move |draft| {
+        let checks = self.waiting.policy();
+        call.write_closing(&self.workspace, idempotency_key, checks, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
             refuse_closed(draft.documents(), &step)?;

@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 
 use super::{
     complete::warn_unchanged,
-    groups::{Guarded, OneTask},
+    groups::{Guarded, OneTask, WaitingForChecks},
     patch::{CheckedPatch, PatchInput},
+    proof::CheckPolicy,
     work::guarded_task,
 };
 use crate::{
@@ -42,6 +43,8 @@ pub(crate) struct TasksCloseTask {
     /// Patches to apply first, as in tasks_patch.
     #[schemars(length(max = 200))]
     patches: Option<Vec<ClosedPatch>>,
+    #[serde(flatten)]
+    waiting: WaitingForChecks,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -100,7 +103,8 @@ impl Operation for TasksCloseTask {
         let workspace = self.workspace.clone();
         // A dry run writes nothing, so it stores no response either.
         let key = idempotency_key.filter(|_| apply);
-        call.write(&self.workspace, key, move |draft| {
+        let checks = if apply { self.waiting.policy() } else { CheckPolicy::Look };
+        call.write_closing(&self.workspace, key, checks, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let current = lookup::revision(draft.documents(), target.id)?;
             let before = lookup::task(draft.documents(), task)?.meta.status;
@@ -110,7 +114,7 @@ impl Operation for TasksCloseTask {
             }
             let done = before == TaskStatus::Done && patches.is_empty();
             let mut open = if done {
-                lapsed_gates(draft.documents(), target.id)?
+                lapsed_gates(draft.documents(), &draft.env().call, target.id)?
             } else {
                 changes.finish(draft, task)?
             };
@@ -183,7 +187,7 @@ impl Changes {
         let before = lookup::task(draft.documents(), task)?.meta.status;
         self.status = (before != TaskStatus::Done).then(|| finished(task, before));
         // Patches may have closed a gate of a task that is already done (TASKS-CT-2).
-        let open = open_gates(draft.documents(), id)?;
+        let open = open_gates(draft.documents(), &draft.env().call, id)?;
         if !open.is_empty() {
             return Ok(open);
         }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Guarded, TaskOrPlan},
+    groups::{Guarded, TaskOrPlan, WaitingForChecks},
     respond::shown,
     work::guarded_target,
 };
@@ -31,6 +31,8 @@ pub(crate) struct TasksComplete {
     selection: TaskOrPlan,
     /// TODO, ACTIVE or DONE; default DONE.
     status: Option<TaskStatus>,
+    #[serde(flatten)]
+    waiting: WaitingForChecks,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -97,7 +99,8 @@ impl Operation for TasksComplete {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let to = self.status.unwrap_or(TaskStatus::Done);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
-        call.write(&self.workspace, idempotency_key, move |draft| {
+        let checks = self.waiting.policy();
+        call.write_closing(&self.workspace, idempotency_key, checks, move |draft| {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;
             let mut reply = CallReply::new(&changed).about(target);

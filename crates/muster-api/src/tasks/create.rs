@@ -15,7 +15,7 @@ use super::{
     groups::{ParentPlan, Repeatable},
     respond::{StepName, added_steps, first, shown},
     setup::parent_plan,
-    steps::{ProofModeChanges, StepInput},
+    steps::{CheckNames, ProofModeChanges, StepInput},
 };
 use crate::{
     OperationEffect,
@@ -206,6 +206,7 @@ pub(crate) fn add_steps(
             tests: step.tests.as_ref().map(|lines| lines.0.clone()),
             blockers: step.blockers.as_ref().map(|lines| lines.0.clone()),
             proof_modes: step.proof_modes.map(ProofModeChanges::changes),
+            checks: step.checks.as_ref().map(CheckNames::names),
         }))?;
     }
     Ok(names)

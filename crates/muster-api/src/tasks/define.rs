@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{
     groups::{Guarded, OneStep, OneTask},
     respond::StepChanged,
-    steps::ProofModeChanges,
+    steps::{CheckNames, ProofModeChanges},
     work::change_step,
 };
 use crate::{
@@ -42,6 +42,8 @@ pub(crate) struct TasksDefine {
     blockers: Option<CleanLines>,
     /// Whether closing needs proof; only the given ones change.
     proof_modes: Option<ProofModeChanges>,
+    /// All checks of the project that it has to pass; only a person leaves one out.
+    checks: Option<CheckNames>,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -61,9 +63,10 @@ impl Operation for TasksDefine {
         let tests = lines(self.tests);
         let blockers = lines(self.blockers);
         let proof_modes = self.proof_modes.map(ProofModeChanges::changes);
+        let checks = self.checks.as_ref().map(CheckNames::names);
         let lists = [&success_criteria, &tests, &blockers];
         let given = title.is_some() || lists.iter().any(|list| list.is_some());
-        if !given && proof_modes.as_ref().is_none_or(Vec::is_empty) {
+        if !given && checks.is_none() && proof_modes.as_ref().is_none_or(Vec::is_empty) {
             return Err(invalid("title", Reason::Missing, "at least one field to change"));
         }
         change_step(call, &self.workspace, named, self.guarded, move |task| {
@@ -74,6 +77,7 @@ impl Operation for TasksDefine {
                 tests: tests.clone(),
                 blockers: blockers.clone(),
                 proof_modes: proof_modes.clone(),
+                checks: checks.clone(),
             })
         })
     }

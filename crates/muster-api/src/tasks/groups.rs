@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 
+use super::proof::CheckPolicy;
 use crate::{
     arguments::{Reason, invalid, invalid_with},
     call::CallFailure,
@@ -202,6 +203,20 @@ pub(crate) struct Guarded {
     /// Key that makes a retry safe, 1 to 200 characters.
     #[schemars(length(min = 1, max = 200))]
     pub(crate) idempotency_key: Option<String>,
+}
+
+/// Arguments of a call that runs the checks it needs.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct WaitingForChecks {
+    /// Seconds to wait for checks, 0 to 50; default 25.
+    #[schemars(range(max = 50))]
+    wait_seconds: Option<u64>,
+}
+
+impl WaitingForChecks {
+    pub(crate) fn policy(&self) -> CheckPolicy {
+        CheckPolicy::waiting(self.wait_seconds)
+    }
 }
 
 /// Arguments of a change that has nothing to guard.

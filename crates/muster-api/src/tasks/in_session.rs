@@ -1,32 +1,31 @@
 //! Task tools that are used inside a session: what they change appears in its stream as
 //! `task_event`, in the same transaction.
 
+use std::sync::Arc;
+
 use muster_core::{
-    Draft, Recorded,
+    CallFacts, Draft, Recorded,
     session::{
         self, SessionAggregate, SessionId, body::TaskEventBody, entity::Standing,
         lookup as session_lookup,
     },
     tasks::{TaskAggregate, TaskDraft, TaskLookup, entity::TaskStatus, id::EntityId, lookup, wire},
 };
+use muster_engine::ExecuteError;
 
-use super::work::Write;
-use crate::{
-    App, Envelope,
-    call::{CallFailure, Scene},
-    refusals,
-};
+use super::work::{Write, WriteOutcome};
+use crate::{App, call::Scene};
 
 /// Does a piece of work and records it in the session.
 pub(super) fn perform(
-    write: Write,
+    write: &Arc<Write>,
     app: &App,
-    scene: Scene,
-    session: &SessionId,
-) -> Result<Envelope, CallFailure> {
-    let workspace = write.workspace().clone();
+    scene: &Arc<Scene>,
+    (facts, session): (CallFacts, &SessionId),
+) -> WriteOutcome {
+    let write = Arc::clone(write);
+    let scene = Arc::clone(scene);
     let session = session.stream();
-    let facts = scene.caller.facts();
     let outcome = app.engine().transact_for(facts, move |streams| {
         let stream = write.workspace().stream();
         let ruled = streams.on::<TaskAggregate, _>(stream, |draft| {
@@ -49,11 +48,7 @@ pub(super) fn perform(
         }
         Ok(Ok(answer))
     });
-    match outcome {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(rejection)) => Err(refusals::explain(&workspace, *rejection)),
-        Err(error) => Err(error.into()),
-    }
+    outcome?.map_err(ExecuteError::Rejected)
 }
 
 /// A session that does not exist, or no longer exists, records nothing.

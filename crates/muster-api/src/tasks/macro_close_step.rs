@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use super::{
     complete::warn_unchanged,
     evidence::{Bounds, EvidenceInput, capture, warn_weak},
-    groups::{Guarded, OneStep, OneTask},
+    groups::{Guarded, OneStep, OneTask, WaitingForChecks},
     respond::{StepName, public},
     resume_super::SuperView,
     steps::Confirmations,
@@ -117,6 +117,8 @@ pub(crate) struct TasksMacroCloseStep {
     /// Largest size of resume in characters.
     resume_max_chars: Option<u64>,
     #[serde(flatten)]
+    waiting: WaitingForChecks,
+    #[serde(flatten)]
     guarded: Guarded,
 }
 
@@ -156,7 +158,8 @@ impl Operation for TasksMacroCloseStep {
         let view = SuperView::embedded(call.app, self.resume_max_chars);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let scope = workspace.clone();
-        call.write(&workspace, idempotency_key, move |draft| {
+        let checks = self.waiting.policy();
+        call.write_closing(&workspace, idempotency_key, checks, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let mut notices = CallReply::new(&json!({}));
             let outcome = closing.run(draft, task, &mut notices)?;

@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::{
     close_step::StepClosedView,
     complete::{StatusChanged, set_status, warn_unchanged},
-    groups::{Guarded, Repeatable, TaskOrPlan},
+    groups::{Guarded, Repeatable, TaskOrPlan, WaitingForChecks},
     respond::public,
     setup::{Bootstrapped, Parent, ParentChoice, ReasoningSeed, TaskSetup},
     steps::{StepInput, gate_ready},
@@ -47,6 +47,8 @@ pub(crate) struct TasksMacroFinish {
     status: Option<TaskStatus>,
     /// Largest size of handoff in characters.
     handoff_max_chars: Option<u64>,
+    #[serde(flatten)]
+    waiting: WaitingForChecks,
     #[serde(flatten)]
     guarded: Guarded,
 }
@@ -75,7 +77,8 @@ impl Operation for TasksMacroFinish {
         let max_chars = self.handoff_max_chars;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let scope = workspace.clone();
-        call.write(&workspace, idempotency_key, move |draft| {
+        let checks = self.waiting.policy();
+        call.write_closing(&workspace, idempotency_key, checks, move |draft| {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;
             let view = HandoffView::of(draft.documents(), &scope, target.id, HANDOFF_LINES)?;

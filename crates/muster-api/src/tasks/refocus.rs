@@ -43,7 +43,7 @@ impl CheckedCall<'_> {
         &self,
         workspace: &WorkspaceId,
         showing: Showing,
-        view: impl Fn(&TaskDocs, Target, Option<FocusRestored>) -> Shown + Send + 'static,
+        view: impl Fn(&TaskDocs, Target, Option<FocusRestored>) -> Shown + Send + Sync + 'static,
     ) -> Result<CallAction, CallFailure> {
         let read = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), |docs| {
             if showing.destination(docs)?.is_some() {

@@ -121,6 +121,7 @@ pub(crate) fn template_steps(template: &TaskTemplate) -> Vec<StepInput> {
         blockers: None,
         proof_modes: (step.proof_tests != ProofMode::Off)
             .then(|| ProofModeChanges::tests(step.proof_tests)),
+        checks: None,
     };
     match template.content {
         TaskTemplateContent::Steps(steps) => steps.iter().map(step).collect(),

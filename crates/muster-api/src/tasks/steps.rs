@@ -1,12 +1,13 @@
 //! Step input and checkpoint arguments (TASKS-GATE-8).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use muster_core::{
     inline_schema,
     tasks::{
         command::NewStep,
         event::StepFields,
+        id::CheckName,
         step::{Checkpoint, Checkpoints, ProofMode, ProofModes},
         wording::{CleanLines, Title},
     },
@@ -35,6 +36,8 @@ pub(crate) struct StepInput {
     pub(crate) blockers: Option<CleanLines>,
     /// Whether closing needs proof; default off.
     pub(crate) proof_modes: Option<ProofModeChanges>,
+    /// Names of checks of the project that it has to pass.
+    pub(crate) checks: Option<CheckNames>,
 }
 
 impl StepInput {
@@ -52,6 +55,7 @@ impl StepInput {
             tests: self.tests.map(|lines| lines.0),
             blockers: self.blockers.map(|lines| lines.0),
             proof_modes,
+            checks: self.checks.as_ref().map(CheckNames::names),
         };
         NewStep { title: self.title.0, fields }
     }
@@ -69,7 +73,24 @@ impl StepInput {
     pub(crate) fn has_more(&self) -> bool {
         let filled =
             |lines: &Option<CleanLines>| lines.as_ref().is_some_and(|lines| !lines.0.is_empty());
-        filled(&self.tests) || filled(&self.blockers) || self.proof_modes.is_some()
+        filled(&self.tests)
+            || filled(&self.blockers)
+            || self.proof_modes.is_some()
+            || self.checks.is_some()
+    }
+}
+
+/// Names of checks, each once.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub(crate) struct CheckNames(#[schemars(length(max = 50))] Vec<CheckName>);
+
+impl CheckNames {
+    /// The names, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let names: BTreeSet<&str> = self.0.iter().map(|name| name.0.as_str()).collect();
+        names.into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -1,7 +1,9 @@
 //! How task operations run: reads from a snapshot, writes as a draft, stored replies for retries.
 
+use std::sync::Arc;
+
 use muster_core::{
-    Recorded, WorkRefusal,
+    CallFacts, Recorded, WorkRefusal,
     tasks::{
         TaskAggregate, TaskCommand, TaskDocs, TaskDocument, TaskDraft, TaskEvent, TaskKey,
         TaskRejection, TaskResult,
@@ -19,6 +21,7 @@ use muster_engine::{ExecuteError, StoreFailure};
 use super::{
     groups::Guarded,
     in_session,
+    proof::{CheckPolicy, CheckRounds},
     respond::{StepChanged, first, shown},
 };
 use crate::{
@@ -31,7 +34,9 @@ use crate::{
 /// A reply, or a refusal in the caller's words.
 type CallOutcome = Result<CallReply, CallFailure>;
 /// Pure work on a draft that answers, or refuses in the caller's words.
-type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send>;
+type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync>;
+/// What a transaction came to.
+pub(super) type WriteOutcome = Result<Result<Envelope, CallFailure>, ExecuteError<TaskRejection>>;
 
 /// A piece of work for one transaction.
 pub(crate) struct Write {
@@ -39,6 +44,7 @@ pub(crate) struct Write {
     key: Option<String>,
     /// What the caller works on: nothing outside of that plan may change.
     bound: (Option<TaskId>, Option<PlanId>),
+    checks: CheckPolicy,
     work: Work,
 }
 
@@ -60,9 +66,20 @@ impl CheckedCall<'_> {
         &self,
         workspace: &WorkspaceId,
         key: Option<String>,
-        work: impl Fn(&mut TaskDraft<'_>) -> TaskResult<CallReply> + Send + 'static,
+        work: impl Fn(&mut TaskDraft<'_>) -> TaskResult<CallReply> + Send + Sync + 'static,
     ) -> Result<CallAction, CallFailure> {
         self.write_or_refuse(workspace, key, move |draft| work(draft).map(Ok))
+    }
+
+    /// The same for a call that closes something: it may run checks and wait for them.
+    pub(crate) fn write_closing(
+        &self,
+        workspace: &WorkspaceId,
+        key: Option<String>,
+        checks: CheckPolicy,
+        work: impl Fn(&mut TaskDraft<'_>) -> TaskResult<CallReply> + Send + Sync + 'static,
+    ) -> Result<CallAction, CallFailure> {
+        Ok(self.write(workspace, key, work)?.about_checks(checks))
     }
 
     /// The same for work that can return an error; then nothing of it is stored.
@@ -70,11 +87,17 @@ impl CheckedCall<'_> {
         &self,
         workspace: &WorkspaceId,
         key: Option<String>,
-        work: impl Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + 'static,
+        work: impl Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync + 'static,
     ) -> Result<CallAction, CallFailure> {
         let bound = (self.bound(workspace), self.app.options().bound_plan);
         let workspace = workspace.clone();
-        Ok(CallAction::Write(Write { workspace, key, bound, work: Box::new(work) }))
+        Ok(CallAction::Write(Write {
+            workspace,
+            key,
+            bound,
+            checks: CheckPolicy::Refuse,
+            work: Box::new(work),
+        }))
     }
 }
 
@@ -109,28 +132,55 @@ impl CheckedCall<'_> {
     }
 }
 
+impl CallAction {
+    /// The same with another way to treat checks.
+    pub(crate) fn about_checks(self, checks: CheckPolicy) -> Self {
+        match self {
+            Self::Write(write) => Self::Write(Write { checks, ..write }),
+            Self::Answered(_) => self,
+        }
+    }
+}
+
 impl Write {
     /// The workspace it changes.
     pub(crate) fn workspace(&self) -> &WorkspaceId {
         &self.workspace
     }
 
-    /// Does the work as its own transaction and returns when it is durable.
+    /// Does the work as its own transaction and returns when it is durable. A gate that asks for
+    /// checks may take several attempts.
     pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, CallFailure> {
-        if let Some(session) = app.session() {
-            return in_session::perform(self, app, scene, &session);
+        let write = Arc::new(self);
+        let scene = Arc::new(scene);
+        let mut rounds = CheckRounds::of(app, &scene, &write.workspace, write.checks);
+        let mut facts = rounds.first()?;
+        loop {
+            match write.attempt(app, &scene, facts) {
+                Ok(answer) => return answer,
+                Err(ExecuteError::Rejected(rejection)) => match rounds.after(&rejection)? {
+                    Some(next) => facts = next,
+                    None => return Err(refusals::explain(&write.workspace, *rejection)),
+                },
+                Err(ExecuteError::Store(StoreFailure(error))) => return Err(error.into()),
+            }
         }
-        let workspace = self.workspace.clone();
-        let facts = scene.caller.facts();
-        let stream = workspace.stream();
-        let outcome = app.engine().execute_for::<TaskAggregate, _>(facts, stream, move |draft| {
-            let answer = self.inside(draft, &scene)?;
+    }
+
+    fn attempt(self: &Arc<Self>, app: &App, scene: &Arc<Scene>, facts: CallFacts) -> WriteOutcome {
+        if let Some(session) = app.session() {
+            return in_session::perform(self, app, scene, (facts, &session));
+        }
+        let write = Arc::clone(self);
+        let scene = Arc::clone(scene);
+        let stream = self.workspace.stream();
+        app.engine().execute_for::<TaskAggregate, _>(facts, stream, move |draft| {
+            let answer = write.inside(draft, &scene)?;
             if answer.is_err() {
                 draft.clear();
             }
             Ok(answer)
-        });
-        outcome.unwrap_or_else(|error| Err(failure(&workspace, error)))
+        })
     }
 
     /// Does the work as one call of a draft.
@@ -274,7 +324,7 @@ pub(crate) fn change_step(
     workspace: &WorkspaceId,
     named: LookupRequest,
     guarded: Guarded,
-    command: impl Fn(TaskId) -> TaskCommand + Send + 'static,
+    command: impl Fn(TaskId) -> TaskCommand + Send + Sync + 'static,
 ) -> Result<CallAction, CallFailure> {
     let Guarded { expected_revision, idempotency_key } = guarded;
     call.write(workspace, idempotency_key, move |draft| {

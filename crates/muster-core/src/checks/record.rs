@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{FAILED_TESTS_MAX, ProcessEnd, TestCounts, TestResults, Verdict};
-use crate::{Timestamp, run::node::Process, tasks::id::CheckRunId};
+use crate::{Author, Timestamp, run::node::Process, tasks::id::CheckRunId};
 
 /// Names of tests that are kept of a run.
 pub const TEST_NAMES_MAX: usize = 5_000;
@@ -60,6 +60,9 @@ pub struct CheckRecord {
     pub command: String,
     pub directory: String,
     pub requested_at: Timestamp,
+    /// Who asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_by: Option<Author>,
     /// The Muster process that runs it.
     pub runner: Process,
     /// It was made in another store; what it found out proves nothing here.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     TaskDocs, TaskDocument, TaskKey, TaskLookup,
     entity::Task,
-    id::CheckRunId,
+    id::{CheckRunId, StepId},
     lookup,
     step::{Checkpoint, Checkpoints, Step},
 };
@@ -105,6 +105,21 @@ pub struct CheckWaiver {
     pub scope: Option<String>,
 }
 
+/// A waiver that an agent asks for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WaiverRequest {
+    pub check: String,
+    /// The step; without one it is about the whole task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub step: Option<StepId>,
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Author>,
+    #[serde(rename = "at_ms")]
+    pub at: Timestamp,
+}
+
 /// The accepted project of a call's workspace, with the files that the call found.
 pub struct ProjectGate<'a> {
     docs: &'a TaskDocs,
@@ -158,8 +173,7 @@ impl<'a> ProjectGate<'a> {
     /// The checks that a task has to pass as a whole: its own and those of every task.
     pub fn of_task(&self, task: &Task) -> TaskLookup<Vec<CheckGate>> {
         let required = self.project.into_iter().flat_map(AcceptedProject::required);
-        let mut names: Vec<&str> =
-            required.chain(task.checks.iter().map(String::as_str)).collect();
+        let mut names: Vec<&str> = required.chain(task.checks.iter().map(String::as_str)).collect();
         names.sort_unstable();
         names.dedup();
         names.into_iter().map(|name| self.standing(name, task.check_waivers.iter())).collect()

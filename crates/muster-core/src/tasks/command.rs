@@ -5,13 +5,14 @@ use serde_json::{Map, Value};
 
 use super::{
     entity::{TaskAnswer, TaskStatus},
-    event::{EditKind, MetaPatch, OwnPatch, StepFields},
+    event::{EditKind, MetaPatch, OwnPatch, StepFields, WaiverChange},
     history::HistoryOperation,
     id::{CardId, CheckRunId, EntityId, NodeId, PlanId, StepId, TaskId},
     memory::{CardType, NoteEntry},
     path::{NodePath, StepPath},
-    step::{Checkpoint, Checkpoints, NodeFields, ProofMode},
+    step::{Checkpoint, Checkpoints, ItemConfirmation, NodeFields, ProofMode},
 };
+use crate::checks::project::AcceptedProject;
 use crate::{
     checks::record::{CheckResult, TreeState},
     run::node::Process,
@@ -37,6 +38,11 @@ pub enum TaskCommand {
         step: StepTarget,
         /// Checkpoints and their new value.
         confirmations: Vec<(Checkpoint, bool)>,
+    },
+    /// Confirm single criteria and tests of a step.
+    ConfirmItems {
+        step: StepTarget,
+        items: Vec<ItemConfirmation>,
     },
     /// Close a step whose gate is met, or by force.
     CloseStep {
@@ -123,6 +129,10 @@ pub enum TaskCommand {
         /// True for undo, false for redo.
         undo: bool,
     },
+    /// Accept the definitions of a project; only for a person.
+    AcceptProject(AcceptedProject),
+    /// Ask for, give or take back the waiver of a check; only a person gives and takes back.
+    WaiveCheck(WaiveCheck),
     /// Move or clear focus.
     MoveFocus {
         to: Option<EntityId>,
@@ -301,6 +311,19 @@ pub struct DefineStep {
     pub blockers: Option<Vec<String>>,
     /// Proof modes to change.
     pub proof_modes: Option<Vec<(Checkpoint, ProofMode)>>,
+    /// All checks from now on.
+    pub checks: Option<Vec<String>>,
+}
+
+/// The waiver of a check.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WaiveCheck {
+    pub task: TaskId,
+    /// The step; `None` for the whole task.
+    pub step: Option<StepSelector>,
+    /// Name of the check.
+    pub check: String,
+    pub change: WaiverChange,
 }
 
 /// A step of a task, as the caller selects it.

@@ -13,6 +13,7 @@ mod removal;
 mod restore;
 mod status;
 mod step;
+mod waiver;
 
 pub use status::{lapsed_gates, open_gates};
 
@@ -26,31 +27,32 @@ use super::{
     step::Step,
 };
 use crate::{
-    WorkRefusal,
+    CallFacts, WorkRefusal,
     tasks::{TaskDocs, TaskLookup, TaskResult},
 };
 
 type Decision = TaskResult<Vec<TaskEvent>>;
 
-pub(super) fn decide(docs: &TaskDocs, command: &TaskCommand) -> Decision {
+pub(super) fn decide(docs: &TaskDocs, call: &CallFacts, command: &TaskCommand) -> Decision {
     match command {
         TaskCommand::CreatePlan(create) => create_plan(docs, create),
         TaskCommand::CreateTask(create) => create_task(docs, create),
         TaskCommand::Edit(edit) => edit::edit(docs, edit),
-        TaskCommand::SetStatus { id, to } => status::set(docs, *id, *to),
+        TaskCommand::SetStatus { id, to } => status::set(docs, call, *id, *to),
         TaskCommand::Delete { id } => removal::entity(docs, *id),
         TaskCommand::SetChecklist(set) => plan::checklist(docs, set),
         TaskCommand::SetContract(set) => plan::contract(docs, set),
         TaskCommand::AddSteps(add) => step::add(docs, add),
-        TaskCommand::DefineStep(define) => step::define(docs, define),
+        TaskCommand::DefineStep(define) => step::define(docs, call, define),
         TaskCommand::NoteStep { step, note } => step::note(docs, step, note),
         TaskCommand::VerifyStep { step, confirmations } => step::verify(docs, step, confirmations),
+        TaskCommand::ConfirmItems { step, items } => step::confirm_items(docs, step, items),
         TaskCommand::CloseStep { step, named, force } => {
-            closing::close(docs, step, named, force.as_ref())
+            closing::close(docs, call, (step, named), force.as_ref())
         }
         TaskCommand::ReopenStep { step } => closing::reopen(docs, step),
         TaskCommand::BlockStep { step, blocked, reason } => {
-            closing::block(docs, step, *blocked, reason.as_deref())
+            closing::block(docs, call, step, (*blocked, reason.as_deref()))
         }
         TaskCommand::DeleteStep { step } => removal::step(docs, step),
         TaskCommand::AddNode { step, title, fields } => node::add(docs, step, title, fields),
@@ -68,7 +70,9 @@ pub(super) fn decide(docs: &TaskDocs, command: &TaskCommand) -> Decision {
         TaskCommand::RecordOperation(operation) => {
             Ok(vec![TaskEvent::OperationRecorded(operation.clone())])
         }
-        TaskCommand::Restore { op_seq, undo } => restore::restore(docs, *op_seq, *undo),
+        TaskCommand::Restore { op_seq, undo } => restore::restore(docs, call, *op_seq, *undo),
+        TaskCommand::AcceptProject(project) => waiver::accept(call, project),
+        TaskCommand::WaiveCheck(waive) => waiver::waive(docs, call, waive),
         TaskCommand::RequestCheck(request) => check::request(docs, request),
         TaskCommand::StartCheck { run, process } => check::start(docs, *run, *process),
         TaskCommand::FinishCheck { run, result } => check::finish(docs, *run, result),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    check_gate::{CheckWaiver, WaiverRequest},
     id::{CardId, EntityId, PlanId, TaskId},
     step::{Checkpoint, Step},
     tree::StepTree,
@@ -207,6 +208,14 @@ pub struct Task {
     pub component: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
+    /// Names of the checks that it has to pass besides those of every task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check_waivers: Vec<CheckWaiver>,
+    /// Waivers that agents ask for and no person has decided about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waivers_asked: Vec<WaiverRequest>,
     pub steps: StepTree,
 }
 
@@ -391,6 +400,9 @@ pub struct Workspace {
     pub last_check: u64,
     /// The target of calls without one.
     pub focus: Option<EntityId>,
+    /// Whether a person has accepted the definitions of a project.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_projects: bool,
     pub plans: StatusCounts,
     pub tasks: StatusCounts,
 }

@@ -9,7 +9,9 @@ mod step;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use check::{CheckEnding, CheckFinished, CheckRequested, CheckStarted};
+pub use check::{
+    CheckEnding, CheckFinished, CheckRequested, CheckStarted, CheckWaiverSet, WaiverChange,
+};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
 pub use step::{
@@ -17,6 +19,8 @@ pub use step::{
     StepFields, StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
     TaskRef,
 };
+
+use crate::checks::project::AcceptedProject;
 
 use super::{
     entity::{Checklist, TaskAnswer, Urgency},
@@ -87,6 +91,10 @@ pub enum TaskEvent {
     CheckStarted(CheckStarted),
     /// A run of a check has ended.
     CheckFinished(CheckFinished),
+    /// A person has accepted the definitions of a project.
+    ProjectAccepted(AcceptedProject),
+    /// The waiver of a check was asked for, given or taken back.
+    CheckWaiverSet(CheckWaiverSet),
     /// A response was kept for its idempotency key; only for replay.
     AnswerKept {
         key: String,
@@ -127,12 +135,24 @@ impl TaskEvent {
             | Self::CheckRequested(_)
             | Self::CheckStarted(_)
             | Self::CheckFinished(_)
+            | Self::ProjectAccepted(_)
+            | Self::CheckWaiverSet(_)
             | Self::AnswerKept { .. } => None,
         }
     }
 }
 
 impl TaskEvent {
+    /// The part of the server that the event comes from, if no caller made it.
+    pub(super) fn server_part(&self) -> Option<&'static str> {
+        if let Self::StepVerified(verified) = self
+            && !verified.proofs.is_empty()
+        {
+            return Some("check");
+        }
+        None
+    }
+
     /// The one node the event is about, if it is about one.
     pub fn node_id(&self) -> Option<NodeId> {
         if let Self::NodeAdded(added) = self {
@@ -178,6 +198,8 @@ impl TaskEvent {
             | Self::CheckRequested(_)
             | Self::CheckStarted(_)
             | Self::CheckFinished(_)
+            | Self::ProjectAccepted(_)
+            | Self::CheckWaiverSet(_)
             | Self::AnswerKept { .. } => None,
         }
     }

@@ -7,6 +7,7 @@ mod check;
 mod entity;
 mod memory;
 mod step;
+mod waiver;
 
 use super::{
     TaskDocument, TaskEvent, TaskKey,
@@ -47,7 +48,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::StepVerified(verified) => step::verified(docs, verified, moment),
         TaskEvent::StepDone(done) => step::done(docs, done, by, moment),
         TaskEvent::StepReopened(reopened) => step::reopened(docs, reopened, moment),
-        TaskEvent::StepBlockSet(set) => step::block_set(docs, set, moment),
+        TaskEvent::StepBlockSet(set) => step::block_set(docs, set, by, moment),
         TaskEvent::StepDeleted(deleted) => step::deleted(docs, deleted, moment),
         TaskEvent::NodeAdded(added) => step::node_added(docs, added, moment),
         TaskEvent::NodeDefined(defined) => step::node_defined(docs, defined, moment),
@@ -58,8 +59,10 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::OperationRecorded(operation) => memory::recorded(docs, operation, by, moment),
         TaskEvent::Restored(restored) => memory::restored(docs, restored, moment),
         TaskEvent::CardsCommitted(_) | TaskEvent::NoteCommitted(_) => Ok(()),
-        TaskEvent::CheckRequested(requested) => check::requested(docs, requested, moment),
+        TaskEvent::CheckRequested(requested) => check::requested(docs, requested, by, moment),
         TaskEvent::CheckStarted(started) => check::started(docs, started, moment),
+        TaskEvent::ProjectAccepted(project) => waiver::accepted(docs, project),
+        TaskEvent::CheckWaiverSet(set) => waiver::set(docs, set, by, moment),
         TaskEvent::CheckFinished(finished) => check::finished(docs, finished, moment),
         TaskEvent::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
         TaskEvent::AnswerKept { key, kept } => {

@@ -135,7 +135,7 @@ pub(super) fn write_step(step: &mut Step, fields: &FieldValues) {
     let mut reason = step.block.take().and_then(|block| block.reason);
     read(fields, "blocked", &mut blocked);
     read(fields, "block_reason", &mut reason);
-    step.block = blocked.then_some(StepBlock { reason });
+    step.block = blocked.then_some(StepBlock { reason, by_person: false });
     for checkpoint in Checkpoint::ALL {
         match fields.get(&format!("{}_confirmed", checkpoint.name())) {
             Some(Value::Bool(true)) => {

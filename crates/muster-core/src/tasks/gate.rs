@@ -1,6 +1,8 @@
 //! What keeps a step from closing (TASKS-GATE).
 
 use super::{
+    TaskLookup,
+    check_gate::{ProjectGate, strictly_unproven},
     entity::Task,
     rejection::{GateReport, StepGate},
     step::{Checkpoint, Checkpoints, Step},
@@ -21,16 +23,43 @@ impl GateReport {
             path: step.path.clone(),
             missing_checkpoints: required.iter().copied().filter(missing).collect(),
             missing_proofs: step.unproven(),
+            checks: Vec::new(),
             open_children: task.steps.open_children(&step.path).map(|s| s.path.clone()).collect(),
             open_nodes: step.open_nodes().map(|node| step.node_path(node)).collect(),
             blocked: step.block.is_some(),
             block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
             closed: step.is_closed(),
             steps: Vec::new(),
+            unconfirmed: Vec::new(),
             required_optional: required.into_iter().filter(optional).collect(),
             closing: Vec::new(),
             is_undone: false,
         }
+    }
+
+    /// Adds the checks of the step. What they decide about needs no other confirmation or proof;
+    /// stricter rules of the project ask for more where there is no check.
+    pub fn with_checks(
+        mut self,
+        project: &ProjectGate<'_>,
+        task: &Task,
+        step: &Step,
+    ) -> TaskLookup<Self> {
+        let decided = project.decided(step);
+        self.missing_checkpoints.retain(|checkpoint| !decided.contains(checkpoint));
+        self.missing_proofs.retain(|checkpoint| !decided.contains(checkpoint));
+        self.checks =
+            project.of_step(task, step)?.into_iter().filter(|c| !c.state.holds()).collect();
+        if project.is_strict() {
+            if step.is_bulk(Checkpoint::Criteria) {
+                self.missing_checkpoints.push(Checkpoint::Criteria);
+                self.missing_checkpoints.sort_unstable();
+            }
+            let claimed = strictly_unproven(step).filter(|cp| !self.missing_proofs.contains(cp));
+            self.missing_proofs.extend(claimed);
+        }
+        self.unconfirmed = unconfirmed(step, &self.missing_checkpoints);
+        Ok(self)
     }
 
     /// Adds which confirmations would close the step, based on its state before the rejected call:
@@ -56,12 +85,24 @@ impl GateReport {
         !self.open_children.is_empty() || !self.open_nodes.is_empty()
     }
 
+    /// The first open gate that force does not skip: checks and open children (TASKS-GATE-4,
+    /// PROOF-GATE-6).
+    pub fn first_firm(&self) -> Option<StepGate> {
+        if !self.checks.is_empty() {
+            Some(StepGate::Checks)
+        } else {
+            self.has_open_children().then_some(StepGate::Children)
+        }
+    }
+
     /// The first open gate in order (TASKS-GATE-1).
     pub fn first_open(&self) -> Option<StepGate> {
         if !self.missing_checkpoints.is_empty() {
             Some(StepGate::Checkpoints)
         } else if !self.missing_proofs.is_empty() {
             Some(StepGate::Proof)
+        } else if !self.checks.is_empty() {
+            Some(StepGate::Checks)
         } else if self.has_open_children() {
             Some(StepGate::Children)
         } else if self.blocked {
@@ -70,4 +111,10 @@ impl GateReport {
             None
         }
     }
+}
+
+/// The texts of the criteria and tests that a caller has to look at.
+fn unconfirmed(step: &Step, missing: &[Checkpoint]) -> Vec<String> {
+    let items = missing.iter().flat_map(|checkpoint| step.unconfirmed_items(*checkpoint));
+    items.map(|(_, text)| text.to_owned()).collect()
 }

@@ -239,6 +239,32 @@ impl FromStr for WorkspaceId {
 
 text_form!(WorkspaceId);
 
+/// The name of a check.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CheckName(pub String);
+
+impl fmt::Display for CheckName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for CheckName {
+    type Err = BadForm;
+
+    fn from_str(text: &str) -> Result<Self, BadForm> {
+        let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        let has_length =
+            (1..=crate::checks::definition::PROJECT_CHECK_NAME_CHARS_MAX).contains(&text.len());
+        if has_length && text.bytes().all(is_allowed) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(BadForm { expected: "the name of a check: 1 to 40 characters a-z, 0-9, _ and -" })
+    }
+}
+
+text_form!(CheckName);
+
 #[cfg(test)]
 mod tests {
     use super::{EntityId, PlanId, StepId, TaskId, WorkspaceId};

@@ -13,6 +13,7 @@ use super::{
     rejection::Candidates,
     step::{Step, StepNode},
 };
+use crate::checks::project::WorkspaceProjects;
 use crate::{
     ListOrder, ListQuery, WorkRefusal,
     checks::{
@@ -86,6 +87,21 @@ pub fn workspace(docs: &TaskDocs) -> TaskLookup<Workspace> {
         return Ok(Workspace::default());
     };
     Ok(workspace.clone())
+}
+
+/// The accepted projects; most workspaces have none.
+pub fn projects(docs: &TaskDocs) -> TaskLookup<Option<&WorkspaceProjects>> {
+    let has_projects = match docs.get(&TaskKey::Workspace)? {
+        Some(TaskDocument::Workspace(workspace)) => workspace.has_projects,
+        Some(_) | None => false,
+    };
+    if !has_projects {
+        return Ok(None);
+    }
+    Ok(match docs.get(&TaskKey::Projects)? {
+        Some(TaskDocument::Projects(projects)) => Some(projects),
+        Some(_) | None => None,
+    })
 }
 
 pub fn find_plan(docs: &TaskDocs, id: PlanId) -> TaskLookup<Option<&Plan>> {

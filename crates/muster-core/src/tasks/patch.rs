@@ -214,6 +214,7 @@ impl Changed<'_> {
             tests: self.take("tests"),
             blockers: self.take("blockers"),
             proof_modes: (!modes.is_empty()).then_some(modes),
+            checks: None,
         })
     }
 

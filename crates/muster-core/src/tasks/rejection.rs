@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    check_gate::CheckGate,
     command::StepSelector,
     id::{CardId, CheckRunId, EntityId, EntityKind, EvidenceId, NodeId, PlanId, StepId, TaskId},
     path::{NodePath, StepPath},
@@ -75,6 +76,14 @@ pub enum TaskRejection {
         /// Open ones.
         open: Vec<(StepId, StepPath)>,
     },
+    /// Completing a task whose checks do not hold.
+    ChecksOpen { task: TaskId, checks: Vec<CheckGate> },
+    /// Only a person may do this.
+    PersonRequired(PersonalAct),
+    /// A step has no criterion or test at that place.
+    UnknownItem { path: StepPath, checkpoint: Checkpoint, index: u32, count: usize },
+    /// No such waiver.
+    UnknownWaiver { check: String },
     /// Completing a plan with tasks that are not done.
     TasksOpen {
         plan: PlanId,
@@ -169,6 +178,35 @@ pub enum TaskRejection {
     },
 }
 
+/// What only a person may do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PersonalAct {
+    AcceptProject,
+    Waive {
+        task: TaskId,
+        check: String,
+    },
+    /// Take a check off a step.
+    DropChecks {
+        path: StepPath,
+        checks: Vec<String>,
+    },
+    /// Ask for less proof than before.
+    WeakenProof {
+        path: StepPath,
+        checkpoint: Checkpoint,
+    },
+    /// Rewrite the criteria or tests of a step that was begun.
+    RewriteStarted {
+        path: StepPath,
+        checkpoint: Checkpoint,
+    },
+    /// Lift a block that a person has set.
+    LiftBlock {
+        path: StepPath,
+    },
+}
+
 /// What is wrong with a field of a patch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldFault {
@@ -192,6 +230,8 @@ pub enum StepGate {
     Checkpoints,
     /// A required proof is missing.
     Proof,
+    /// A check does not hold on the files of the call.
+    Checks,
     /// A child step or sub-plan node is open.
     Children,
     /// The step is blocked.
@@ -208,6 +248,9 @@ pub struct GateReport {
     pub missing_checkpoints: Vec<Checkpoint>,
     /// Required proofs that are absent.
     pub missing_proofs: Vec<Checkpoint>,
+    /// Checks that do not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckGate>,
     /// Open child steps.
     pub open_children: Vec<StepPath>,
     /// Sub-plan nodes that are not done, as paths.
@@ -222,6 +265,9 @@ pub struct GateReport {
     /// All failing steps, when the whole task was to be completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepPath>,
+    /// The text of each criterion and test that was not confirmed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<String>,
     /// Optional checkpoints that are required here, for the retry a caller can fill in.
     #[serde(skip)]
     pub required_optional: Vec<Checkpoint>,

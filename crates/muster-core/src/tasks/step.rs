@@ -1,13 +1,14 @@
 //! A step and its gate: checkpoints, proof modes, blocking, waivers, sub-plan nodes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    check_gate::CheckWaiver,
     entity::{TaskStatus, Urgency},
-    id::{NodeId, StepId},
+    id::{CheckRunId, NodeId, StepId},
     optional,
     path::StepPath,
 };
@@ -69,7 +70,9 @@ pub fn links(checkpoints: &Checkpoints) -> Vec<Checkpoint> {
 }
 
 /// Whether closing a step needs proof of a checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum ProofMode {
@@ -148,6 +151,17 @@ pub struct Step {
     pub confirmed: Checkpoints,
     #[serde(default, skip_serializing_if = "ProofModes::is_off")]
     pub proof_modes: ProofModes,
+    /// Single criteria and tests that were confirmed, by place in their list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ItemConfirmation>,
+    /// Names of the checks that it has to pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
+    /// Checks that had passed when it was closed last, with the run that shows it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub proofs: BTreeMap<String, CheckRunId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check_waivers: Vec<CheckWaiver>,
     /// Checkpoints that evidence on this very step is linked to.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub proven: Checkpoints,
@@ -209,6 +223,21 @@ pub struct Waiver {
 pub struct StepBlock {
     /// Reason as given.
     pub reason: Option<String>,
+    /// Whether a person set it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_person: bool,
+}
+
+/// One criterion or test of a step that was confirmed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ItemConfirmation {
+    /// Criteria or tests.
+    pub checkpoint: Checkpoint,
+    /// Place in the list, from 0.
+    pub index: u32,
+    /// What shows it, as given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
 }
 
 /// A sub-task inside a step.
@@ -299,6 +328,10 @@ impl Step {
             blockers: Vec::new(),
             confirmed: Checkpoints::new(),
             proof_modes: ProofModes::default(),
+            items: Vec::new(),
+            checks: Vec::new(),
+            proofs: BTreeMap::new(),
+            check_waivers: Vec::new(),
             proven: Checkpoints::new(),
             completed_at: None,
             closed_by: None,
@@ -374,6 +407,52 @@ impl Step {
                 && !self.proven.contains(checkpoint)
         };
         Checkpoint::PROVABLE.into_iter().filter(weak).collect()
+    }
+
+    /// The list that a checkpoint is about; empty for the others.
+    pub fn list_of(&self, checkpoint: Checkpoint) -> &[String] {
+        match checkpoint {
+            Checkpoint::Criteria => &self.success_criteria,
+            Checkpoint::Tests => &self.tests,
+            Checkpoint::Security | Checkpoint::Perf | Checkpoint::Docs => &[],
+        }
+    }
+
+    /// The entries of a list that were not confirmed one by one, with their places.
+    pub fn unconfirmed_items(&self, checkpoint: Checkpoint) -> Vec<(u32, &str)> {
+        let confirmed = |index: u32| {
+            self.items.iter().any(|item| item.checkpoint == checkpoint && item.index == index)
+        };
+        let items = (0..).zip(self.list_of(checkpoint));
+        items
+            .filter(|(index, _)| !confirmed(*index))
+            .map(|(at, text)| (at, text.as_str()))
+            .collect()
+    }
+
+    /// Adds confirmations of single entries; a newer one replaces an older one.
+    pub fn add_items(&mut self, items: &[ItemConfirmation]) {
+        for item in items {
+            let same = |known: &ItemConfirmation| {
+                known.checkpoint == item.checkpoint && known.index == item.index
+            };
+            self.items.retain(|known| !same(known));
+            self.items.push(item.clone());
+        }
+    }
+
+    /// Whether a confirmed list was confirmed as a whole, without naming its entries.
+    pub fn is_bulk(&self, checkpoint: Checkpoint) -> bool {
+        self.confirmed.contains(&checkpoint) && !self.unconfirmed_items(checkpoint).is_empty()
+    }
+
+    /// Whether work on it has left a trace.
+    pub fn is_started(&self) -> bool {
+        self.is_closed()
+            || self.notes > 0
+            || self.evidence > 0
+            || !self.confirmed.is_empty()
+            || !self.items.is_empty()
     }
 
     /// Nodes of the sub-plan that are not done.

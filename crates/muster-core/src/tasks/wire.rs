@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{
     TaskEvent,
     entity::TaskStatus,
-    event::EditKind,
+    event::{EditKind, WaiverChange},
     id::{EntityId, EntityKind, PlanId},
 };
 use crate::{Author, EventStamp, Json, Recorded};
@@ -166,6 +166,12 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
         TaskEvent::CheckRequested(_) => "check_requested",
         TaskEvent::CheckStarted(_) => "check_started",
         TaskEvent::CheckFinished(_) => "check_finished",
+        TaskEvent::ProjectAccepted(_) => "project_accepted",
+        TaskEvent::CheckWaiverSet(set) => match set.change {
+            WaiverChange::Asked { .. } => "check_waiver_asked",
+            WaiverChange::Given { .. } => "check_waived",
+            WaiverChange::TakenBack => "check_waiver_taken_back",
+        },
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }
 }
@@ -186,6 +192,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         TaskEvent::CardsCommitted(committed) => Some((committed.id, committed.plan)),
         TaskEvent::NoteCommitted(committed) => Some((committed.id, committed.plan)),
         TaskEvent::Restored(restored) => Some((restored.subject.id, restored.subject.plan)),
+        TaskEvent::CheckWaiverSet(set) => Some((set.task.task.into(), set.task.parent)),
         TaskEvent::StepDefined(_)
         | TaskEvent::StepNoted(_)
         | TaskEvent::StepVerified(_)
@@ -203,6 +210,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         | TaskEvent::CheckRequested(_)
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
+        | TaskEvent::ProjectAccepted(_)
         | TaskEvent::AnswerKept { .. } => {
             event.step().map(|step| (step.task.task.into(), step.task.parent))
         }
@@ -221,6 +229,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
             Some(ordinal) => format!("{path}.t:{ordinal}"),
             None => path.to_string(),
         }),
+        TaskEvent::CheckWaiverSet(set) => set.step.as_ref().map(|(_, path)| path.to_string()),
         TaskEvent::NodeAdded(added) => node(added.node.ordinal),
         TaskEvent::NodeDefined(defined) => node(defined.ordinal),
         TaskEvent::NodeDeleted(deleted) => node(deleted.ordinal),
@@ -247,6 +256,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::CheckRequested(_)
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
+        | TaskEvent::ProjectAccepted(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }
 }

@@ -78,7 +78,9 @@ pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Resu
     let known = app.project_trust(&root_of(&project)?)?;
     let accepted = accepted(&project, &known)?;
     let chosen = chosen(accepted, &asked.names)?;
-    let workspace = workspace_of(settings, &app, asked, accepted, &project)?;
+    let project_of_record = ProjectFile { definition: accepted.clone(), ..project.clone() };
+    let workspace =
+        workspace_of(settings, &app, asked.place.workspace.as_deref(), &project_of_record)?;
     let follower = Follower {
         service: app.checks(),
         is_quiet: asked.json,
@@ -92,6 +94,7 @@ pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Resu
             name: name.to_owned(),
             definition: definition.clone(),
             fresh: asked.fresh,
+            by: app.caller().by.clone(),
         };
         rows.push(follower.row(wish)?);
     }
@@ -106,15 +109,13 @@ pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Resu
 
 /// The workspace that has the records: the named one, that of the project, else the only one. A
 /// store without any gets one that is called like the directory.
-fn workspace_of(
+pub(super) fn workspace_of(
     settings: &Settings,
     app: &App,
-    asked: &CheckCommandLine,
-    accepted: &ProjectDefinition,
+    named: Option<&str>,
     project: &ProjectFile,
 ) -> anyhow::Result<WorkspaceId> {
-    let named = asked.place.workspace.as_deref();
-    if let (None, Some(workspace)) = (named, &accepted.workspace) {
+    if let (None, Some(workspace)) = (named, &project.definition.workspace) {
         return Ok(workspace.clone());
     }
     if let Some(workspace) = settings.workspace(named)? {

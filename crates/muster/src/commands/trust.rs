@@ -18,6 +18,7 @@ use muster_core::checks::{
     trust::{ProjectTrust, TrustDecision},
 };
 
+use super::check::workspace_of;
 use crate::{config::Settings, output, person::Person, screen, storage};
 
 /// Accept the checks that a project declares
@@ -46,7 +47,9 @@ pub(crate) struct Trust {
 pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode> {
     let project = project_of(&trust.dir)?;
     let root = root_of(&project)?;
-    let app = storage::open(settings)?;
+    // The answer below is typed at the terminal, whatever standard input is.
+    let app = storage::open_for_person(settings)?;
+    let workspace = workspace_of(settings, &app, None, &project)?;
     let known = app.project_trust(&root)?;
     output::print(&shown(&project, &known))?;
     let is_accepted =
@@ -75,7 +78,7 @@ pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode
         }
         TrustDecision::Declined { .. } => "Declined. No check of this project runs.\n",
     };
-    app.decide_trust(decision)?;
+    app.decide_trust(&workspace, decision)?;
     output::print(done)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use muster_core::{
+    Author, CallFacts,
     checks::{
         ledger::CheckLedger,
         record::{CheckRecord, CheckResult},
@@ -17,7 +18,7 @@ use muster_core::{
 };
 use muster_engine::{Engine, ExecuteError};
 
-use super::CheckServiceError;
+use super::{CheckServiceError, CheckWish};
 use crate::process::family;
 
 /// Reads and writes them.
@@ -39,7 +40,7 @@ impl CheckRecords {
     /// Stores the intent; it is durable when this returns.
     pub(super) fn request(
         &self,
-        workspace: &WorkspaceId,
+        wish: &CheckWish,
         request: RequestCheck,
     ) -> Result<CheckRunId, CheckServiceError> {
         let command = TaskCommand::RequestCheck(request);
@@ -47,7 +48,9 @@ impl CheckRecords {
             let emitted = draft.apply(&command)?;
             Ok(emitted.iter().find_map(|recorded| requested(&recorded.event)))
         };
-        let run = self.engine.execute::<TaskAggregate, _>(workspace.stream(), work)?;
+        let facts = CallFacts { by: wish.by.clone(), files: None };
+        let stream = wish.workspace.stream();
+        let run = self.engine.execute_for::<TaskAggregate, _>(facts, stream, work)?;
         Ok(run.unwrap_or_else(|| unreachable!("a request is always one event")))
     }
 
@@ -106,7 +109,8 @@ impl CheckRecords {
         let work = move |draft: &mut muster_core::Draft<'_, TaskAggregate>| {
             draft.apply(&command).map(|_| ())
         };
-        Ok(self.engine.execute::<TaskAggregate, _>(workspace.stream(), work)?)
+        let facts = CallFacts { by: Some(Arc::new(Author::server("check"))), files: None };
+        Ok(self.engine.execute_for::<TaskAggregate, _>(facts, workspace.stream(), work)?)
     }
 
     pub(super) fn record(

@@ -1,41 +1,77 @@
 //! Closing, reopening and blocking a step.
 
-use super::{Decision, derive, reject, step_ref};
+use std::collections::BTreeMap;
+
+use super::{Decision, derive, reject, step_ref, waiver::person_only};
 use crate::{
-    Timestamp,
+    CallFacts, Timestamp,
     tasks::{
         TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup, TaskRejection, TaskResult,
+        check_gate::{CheckState, ProjectGate},
         command::{Force, StepTarget},
-        event::{Derived, StepBlockSet, StepDone, StepReopened},
+        entity::Task,
+        event::{Derived, StepBlockSet, StepDone, StepReopened, StepVerified},
+        id::CheckRunId,
         lookup,
-        rejection::{GateReport, StepGate},
+        rejection::{GateReport, PersonalAct, StepGate},
         step::{Checkpoint, Checkpoints, SKIPPED_BLOCK, Step, Waiver},
     },
 };
 
 pub(super) fn close(
     docs: &TaskDocs,
-    target: &StepTarget,
-    named: &Checkpoints,
+    call: &CallFacts,
+    (target, named): (&StepTarget, &Checkpoints),
     force: Option<&Force>,
 ) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     if step.is_closed() {
         return reject(closed_already(step));
     }
-    let report = GateReport::of(task, step, named);
+    let project = ProjectGate::of(docs, call)?;
+    let report = GateReport::of(task, step, named).with_checks(&project, task, step)?;
     let waiver = match (report.first_open(), force) {
         (None, _) => None,
-        // TASKS-GATE-4: force never skips open children.
-        (Some(_), Some(force)) if !report.has_open_children() => Some(waive(&report, force)),
-        (Some(_), Some(_)) => return open_gate(docs, StepGate::Children, report),
         (Some(gate), None) => return open_gate(docs, gate, report),
+        (Some(_), Some(force)) => match report.first_firm() {
+            Some(firm) => return open_gate(docs, firm, report),
+            None => Some(waive(&report, force)),
+        },
     };
-    Ok(vec![TaskEvent::StepDone(StepDone {
+    let done = TaskEvent::StepDone(StepDone {
         step: step_ref(docs, task, step)?,
         waiver,
         derived: derive::work_begins(docs, task)?,
-    })])
+    });
+    let proven = proven_by_checks(docs, &project, task, step)?;
+    Ok(proven.into_iter().chain([done]).collect())
+}
+
+/// The event that confirms what the checks of a step have shown.
+fn proven_by_checks(
+    docs: &TaskDocs,
+    project: &ProjectGate<'_>,
+    task: &Task,
+    step: &Step,
+) -> TaskLookup<Option<TaskEvent>> {
+    let passed = project.of_step(task, step)?.into_iter().filter_map(|check| {
+        let run = check.run.filter(|_| check.state == CheckState::Passed)?;
+        Some((check.name, run))
+    });
+    let proofs: BTreeMap<String, CheckRunId> = passed.collect();
+    if proofs.is_empty() {
+        return Ok(None);
+    }
+    let shown: Checkpoints = proofs.keys().flat_map(|name| project.proved_by(name)).collect();
+    let missing = shown.into_iter().filter(|checkpoint| !step.confirmed.contains(checkpoint));
+    Ok(Some(TaskEvent::StepVerified(StepVerified {
+        step: step_ref(docs, task, step)?,
+        confirmations: missing.map(|checkpoint| (checkpoint, true)).collect(),
+        items: Vec::new(),
+        proofs,
+        // What follows from closing stands on the next event.
+        derived: derive::nothing(),
+    })))
 }
 
 fn open_gate<T>(docs: &TaskDocs, gate: StepGate, report: GateReport) -> TaskResult<T> {
@@ -87,13 +123,17 @@ pub(super) fn reopen(docs: &TaskDocs, target: &StepTarget) -> Decision {
 
 pub(super) fn block(
     docs: &TaskDocs,
+    call: &CallFacts,
     target: &StepTarget,
-    blocked: bool,
-    reason: Option<&str>,
+    (blocked, reason): (bool, Option<&str>),
 ) -> Decision {
     let (task, step) = lookup::task_and_step(docs, target)?;
     if blocked && step.is_closed() {
         return reject(closed_already(step));
+    }
+    let is_personal = step.block.as_ref().is_some_and(|block| block.by_person);
+    if is_personal && ProjectGate::of(docs, call)?.is_strict() {
+        person_only(call, || PersonalAct::LiftBlock { path: step.path.clone() })?;
     }
     let reason = reason.filter(|_| blocked).map(str::to_owned);
     let step = step_ref(docs, task, step)?;

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Decision, derive, edit, entity_ref, reject};
+use super::{Decision, derive, edit, entity_ref, reject, step::weakening};
+use crate::CallFacts;
 use crate::tasks::{
     TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskRejection, TaskResult,
+    check_gate::ProjectGate,
     entity::Task,
     event::{Derived, Restored},
     fields,
@@ -15,7 +17,7 @@ use crate::tasks::{
     step::{Checkpoints, Step},
 };
 
-pub(super) fn restore(docs: &TaskDocs, op_seq: u64, undo: bool) -> Decision {
+pub(super) fn restore(docs: &TaskDocs, call: &CallFacts, op_seq: u64, undo: bool) -> Decision {
     let Some(TaskDocument::Operation(operation)) = docs.get(&TaskKey::Operation(op_seq))? else {
         return reject(TaskRejection::NothingToRestore { undo });
     };
@@ -31,7 +33,8 @@ pub(super) fn restore(docs: &TaskDocs, op_seq: u64, undo: bool) -> Decision {
     check_circle(docs, operation, written)?;
     check_block(docs, operation, written)?;
     let written = &with_taken_back(docs, operation, written)?;
-    check_closing(docs, operation, change, written)?;
+    check_weakening(docs, call, operation, written)?;
+    check_closing(docs, call, (operation, change), written)?;
     Ok(vec![TaskEvent::Restored(Restored {
         subject: entity_ref(docs, operation.entity)?,
         op_seq,
@@ -122,11 +125,28 @@ fn with_taken_back(
     Ok(written)
 }
 
+/// Under the stricter rules of a project, undo and redo weaken a step as little as a definition
+/// may.
+fn check_weakening(
+    docs: &TaskDocs,
+    call: &CallFacts,
+    operation: &HistoryOperation,
+    written: &FieldValues,
+) -> TaskResult<()> {
+    let Some((_, step)) = addressed_step(docs, operation)? else { return Ok(()) };
+    if operation.node.is_some() {
+        return Ok(());
+    }
+    let mut then = step.clone();
+    fields::write_step(&mut then, written);
+    weakening(docs, call, step, &then)
+}
+
 /// TASKS-UNDO-3: closing a step again has to pass the gates as they are now.
 fn check_closing(
     docs: &TaskDocs,
-    operation: &HistoryOperation,
-    change: &OperationChange,
+    call: &CallFacts,
+    (operation, change): (&HistoryOperation, &OperationChange),
     written: &FieldValues,
 ) -> TaskResult<()> {
     let closes = written.get("completed") == Some(&Value::Bool(true));
@@ -137,12 +157,10 @@ fn check_closing(
     let mut then = step.clone();
     fields::write_step(&mut then, written);
     then.completed_at = None;
+    let project = ProjectGate::of(docs, call)?;
     let report = GateReport::of(task, &then, &Checkpoints::new());
-    let open = if change.forced {
-        report.has_open_children().then_some(crate::tasks::rejection::StepGate::Children)
-    } else {
-        report.first_open()
-    };
+    let report = report.with_checks(&project, task, &then)?;
+    let open = if change.forced { report.first_firm() } else { report.first_open() };
     match open {
         Some(gate) => {
             let op_seq = operation.seq;

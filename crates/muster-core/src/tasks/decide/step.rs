@@ -1,16 +1,20 @@
 //! Adding, defining, noting and verifying steps.
 
-use super::{Decision, derive, reject, step_ref, task_ref};
+use std::collections::BTreeMap;
+
+use super::{Decision, derive, reject, step_ref, task_ref, waiver::person_only};
 use crate::{
-    WorkRefusal,
+    CallFacts, WorkRefusal,
     tasks::{
-        TaskDocs, TaskEvent, TaskRejection,
+        TaskDocs, TaskEvent, TaskRejection, TaskResult,
+        check_gate::ProjectGate,
         command::{AddSteps, DefineStep, NewStep, StepTarget},
         event::{AddedStep, StepDefined, StepFields, StepNoted, StepVerified, StepsAdded},
         id::StepId,
         lookup,
         path::{STEP_DEPTH_MAX, StepPath},
-        step::{Checkpoint, ProofModes},
+        rejection::PersonalAct,
+        step::{Checkpoint, ItemConfirmation, ProofModes, Step},
     },
 };
 
@@ -40,8 +44,9 @@ pub(super) fn add(docs: &TaskDocs, add: &AddSteps) -> Decision {
     Ok(vec![TaskEvent::StepsAdded(StepsAdded { task, parent_path: parent, steps, derived })])
 }
 
-pub(super) fn define(docs: &TaskDocs, define: &DefineStep) -> Decision {
+pub(super) fn define(docs: &TaskDocs, call: &CallFacts, define: &DefineStep) -> Decision {
     let (task, step) = lookup::task_and_step(docs, &define.step)?;
+    keeps_checks(call, step, define.checks.as_deref())?;
     let fields = StepFields {
         success_criteria: define.success_criteria.clone(),
         tests: define.tests.clone(),
@@ -53,7 +58,11 @@ pub(super) fn define(docs: &TaskDocs, define: &DefineStep) -> Decision {
             }
             modes
         }),
+        checks: define.checks.clone(),
     };
+    let mut then = step.clone();
+    fields.apply(&mut then);
+    weakening(docs, call, step, &then)?;
     // TASKS-STATE-7: a list that really differs revokes its confirmation.
     let differs = |new: &Option<Vec<String>>, old: &[String]| {
         new.as_ref().is_some_and(|new| new.as_slice() != old)
@@ -79,6 +88,43 @@ pub(super) fn define(docs: &TaskDocs, define: &DefineStep) -> Decision {
     })])
 }
 
+/// Only a person may take a check off a step.
+fn keeps_checks(call: &CallFacts, step: &Step, checks: Option<&[String]>) -> TaskResult<()> {
+    let Some(checks) = checks else { return Ok(()) };
+    let dropped = step.checks.iter().filter(|name| !checks.contains(name));
+    let dropped: Vec<String> = dropped.cloned().collect();
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    person_only(call, || PersonalAct::DropChecks { path: step.path.clone(), checks: dropped })
+}
+
+/// Under the stricter rules of a project, only a person may ask for less proof, or rewrite what a
+/// step that was begun has to fulfil. Adding to it is free.
+pub(super) fn weakening(
+    docs: &TaskDocs,
+    call: &CallFacts,
+    before: &Step,
+    after: &Step,
+) -> TaskResult<()> {
+    if !ProjectGate::of(docs, call)?.is_strict() {
+        return Ok(());
+    }
+    let path = || before.path.clone();
+    for checkpoint in Checkpoint::PROVABLE {
+        if after.proof_modes.get(checkpoint) < before.proof_modes.get(checkpoint) {
+            person_only(call, || PersonalAct::WeakenProof { path: path(), checkpoint })?;
+        }
+    }
+    for checkpoint in Checkpoint::GATE {
+        let kept = |line: &String| after.list_of(checkpoint).contains(line);
+        if before.is_started() && !before.list_of(checkpoint).iter().all(kept) {
+            person_only(call, || PersonalAct::RewriteStarted { path: path(), checkpoint })?;
+        }
+    }
+    Ok(())
+}
+
 /// Names of the fields a definition sets, in the order of the step object.
 fn given_fields(define: &DefineStep) -> Vec<String> {
     let given = [
@@ -86,6 +132,7 @@ fn given_fields(define: &DefineStep) -> Vec<String> {
         ("success_criteria", define.success_criteria.is_some()),
         ("tests", define.tests.is_some()),
         ("blockers", define.blockers.is_some()),
+        ("checks", define.checks.is_some()),
     ];
     let mut names: Vec<String> =
         given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()).collect();
@@ -124,6 +171,37 @@ pub(super) fn verify(
     Ok(vec![TaskEvent::StepVerified(StepVerified {
         step: step_ref(docs, task, step)?,
         confirmations: confirmations.to_vec(),
+        items: Vec::new(),
+        proofs: BTreeMap::new(),
         derived,
+    })])
+}
+
+/// Confirms single criteria and tests; a list whose entries are all confirmed counts as confirmed.
+pub(super) fn confirm_items(
+    docs: &TaskDocs,
+    target: &StepTarget,
+    items: &[ItemConfirmation],
+) -> Decision {
+    let (task, step) = lookup::task_and_step(docs, target)?;
+    for item in items {
+        let count = step.list_of(item.checkpoint).len();
+        if item.index as usize >= count {
+            let path = step.path.clone();
+            let ItemConfirmation { checkpoint, index, .. } = *item;
+            return reject(TaskRejection::UnknownItem { path, checkpoint, index, count });
+        }
+    }
+    let mut then = step.clone();
+    then.add_items(items);
+    let complete = |cp: &Checkpoint| then.unconfirmed_items(*cp).is_empty();
+    let named = |cp: &Checkpoint| items.iter().any(|item| item.checkpoint == *cp);
+    let confirmed = Checkpoint::GATE.into_iter().filter(|cp| named(cp) && complete(cp));
+    Ok(vec![TaskEvent::StepVerified(StepVerified {
+        step: step_ref(docs, task, step)?,
+        confirmations: confirmed.map(|checkpoint| (checkpoint, true)).collect(),
+        items: items.to_vec(),
+        proofs: BTreeMap::new(),
+        derived: derive::work_begins(docs, task)?,
     })])
 }

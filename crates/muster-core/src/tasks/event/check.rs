@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     checks::record::{CheckResult, TreeState},
     run::node::Process,
-    tasks::id::CheckRunId,
+    tasks::{
+        event::TaskRef,
+        id::{CheckRunId, StepId},
+        path::StepPath,
+    },
 };
 
 /// A check is going to be run.
@@ -56,4 +60,32 @@ pub enum CheckEnding {
     Interrupted {
         reason: String,
     },
+}
+
+/// The waiver of a check was asked for, given or taken back.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CheckWaiverSet {
+    pub task: TaskRef,
+    /// The step; without one it is about the whole task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<(StepId, StepPath)>,
+    /// Name of the check.
+    pub check: String,
+    pub change: WaiverChange,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaiverChange {
+    /// An agent wants a person to decide.
+    Asked {
+        reason: String,
+    },
+    /// A person has set the check aside: for the files with this digest, or for good.
+    Given {
+        reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scope: Option<String>,
+    },
+    TakenBack,
 }

@@ -48,6 +48,8 @@ impl TaskEvent {
             | Self::CheckRequested(_)
             | Self::CheckStarted(_)
             | Self::CheckFinished(_)
+            | Self::ProjectAccepted(_)
+            | Self::CheckWaiverSet(_)
             | Self::FocusMoved { .. } => {}
         }
     }

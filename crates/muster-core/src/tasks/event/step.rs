@@ -1,12 +1,14 @@
 //! Facts about steps and their sub-plans.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::Derived;
 use crate::tasks::{
-    id::{NodeId, PlanId, StepId, TaskId},
+    id::{CheckRunId, NodeId, PlanId, StepId, TaskId},
     path::StepPath,
-    step::{Checkpoint, NodeFields, ProofModes, StepNode, Waiver},
+    step::{Checkpoint, ItemConfirmation, NodeFields, ProofModes, Step, StepNode, Waiver},
 };
 
 /// Steps were added to a task.
@@ -57,6 +59,9 @@ pub struct StepFields {
     /// New proof modes, all four.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof_modes: Option<ProofModes>,
+    /// All checks that the step has to pass from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Vec<String>>,
 }
 
 /// A step and its task.
@@ -102,6 +107,12 @@ pub struct StepVerified {
     pub step: StepRef,
     /// The checkpoints given and their new value.
     pub confirmations: Vec<(Checkpoint, bool)>,
+    /// Single criteria and tests that were confirmed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ItemConfirmation>,
+    /// Checks that passed on the files of the call, with the run that shows it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub proofs: BTreeMap<String, CheckRunId>,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
@@ -180,4 +191,25 @@ pub struct StepNodeDeleted {
     pub node_id: NodeId,
     /// The node's ordinal.
     pub ordinal: u32,
+}
+
+impl StepFields {
+    /// Sets what is given.
+    pub fn apply(&self, step: &mut Step) {
+        if let Some(criteria) = &self.success_criteria {
+            step.success_criteria.clone_from(criteria);
+        }
+        if let Some(tests) = &self.tests {
+            step.tests.clone_from(tests);
+        }
+        if let Some(blockers) = &self.blockers {
+            step.blockers.clone_from(blockers);
+        }
+        if let Some(modes) = self.proof_modes {
+            step.proof_modes = modes;
+        }
+        if let Some(checks) = &self.checks {
+            step.checks.clone_from(checks);
+        }
+    }
 }

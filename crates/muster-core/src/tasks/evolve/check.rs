@@ -2,6 +2,7 @@
 
 use super::{Applied, Moment, change_workspace};
 use crate::{
+    Author,
     checks::{
         ledger::{CheckLedger, LedgerEntry},
         record::{CheckRecord, CheckResult, CheckTests},
@@ -18,6 +19,7 @@ use crate::{
 pub(super) fn requested(
     docs: &mut TaskDocs,
     requested: &CheckRequested,
+    by: Option<&Author>,
     moment: Moment,
 ) -> Applied {
     let run = requested.run;
@@ -29,6 +31,7 @@ pub(super) fn requested(
         command: requested.command.clone(),
         directory: requested.directory.clone(),
         requested_at: moment.at,
+        requested_by: by.cloned(),
         runner: requested.runner,
         imported: requested.imported,
         started_at: None,

@@ -47,6 +47,9 @@ pub(super) fn task_created(docs: &mut TaskDocs, created: &TaskCreated, moment: M
         phase: None,
         component: None,
         assignee: None,
+        checks: Vec::new(),
+        check_waivers: Vec::new(),
+        waivers_asked: Vec::new(),
         steps: StepTree::default(),
     };
     task.meta.created_seq = moment.seq;

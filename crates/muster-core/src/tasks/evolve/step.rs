@@ -12,8 +12,7 @@ use crate::{
         TaskDocs, TaskDocument, TaskKey,
         event::{
             Derived, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
-            StepFields, StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified,
-            StepsAdded,
+            StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
         },
         id::EntityId,
         step::{Checkpoint, NodeFields, Step, StepBlock, StepNode, Waiver},
@@ -27,7 +26,7 @@ pub(super) fn added(docs: &mut TaskDocs, added: &StepsAdded, moment: Moment) -> 
             let mut step = Step::new(new.id, new.path.clone(), new.title.clone(), moment.at);
             step.added_seq = moment.seq;
             step.graph_seq = moment.seq;
-            apply_fields(&mut step, &new.fields);
+            new.fields.apply(&mut step);
             task.steps.insert(step);
         }
         task.meta.revision = added.task.revision;
@@ -48,26 +47,12 @@ pub(super) fn defined(docs: &mut TaskDocs, defined: &StepDefined, moment: Moment
             step.title.clone_from(title);
             step.graph_seq = moment.seq;
         }
-        apply_fields(step, &defined.fields);
+        defined.fields.apply(step);
         for checkpoint in &defined.cleared {
             set_confirmed(step, *checkpoint, false);
+            step.items.retain(|item| item.checkpoint != *checkpoint);
         }
     })
-}
-
-fn apply_fields(step: &mut Step, fields: &StepFields) {
-    if let Some(criteria) = &fields.success_criteria {
-        step.success_criteria.clone_from(criteria);
-    }
-    if let Some(tests) = &fields.tests {
-        step.tests.clone_from(tests);
-    }
-    if let Some(blockers) = &fields.blockers {
-        step.blockers.clone_from(blockers);
-    }
-    if let Some(modes) = fields.proof_modes {
-        step.proof_modes = modes;
-    }
 }
 
 pub(super) fn noted(docs: &mut TaskDocs, noted: &StepNoted, moment: Moment) -> Applied {
@@ -87,7 +72,12 @@ pub(super) fn verified(docs: &mut TaskDocs, verified: &StepVerified, moment: Mom
     change_step(docs, &verified.step, &verified.derived, moment, |step| {
         for (checkpoint, confirmed) in &verified.confirmations {
             set_confirmed(step, *checkpoint, *confirmed);
+            if !confirmed {
+                step.items.retain(|item| item.checkpoint != *checkpoint);
+            }
         }
+        step.add_items(&verified.items);
+        step.proofs.extend(verified.proofs.clone());
     })
 }
 
@@ -120,9 +110,16 @@ pub(super) fn reopened(docs: &mut TaskDocs, reopened: &StepReopened, moment: Mom
     })
 }
 
-pub(super) fn block_set(docs: &mut TaskDocs, set: &StepBlockSet, moment: Moment) -> Applied {
+pub(super) fn block_set(
+    docs: &mut TaskDocs,
+    set: &StepBlockSet,
+    by: Option<&Author>,
+    moment: Moment,
+) -> Applied {
+    let by_person = by.is_some_and(Author::is_person);
     change_step(docs, &set.step, &Derived::default(), moment, |step| {
-        step.block = set.blocked.then(|| StepBlock { reason: set.reason.clone() });
+        let reason = set.reason.clone();
+        step.block = set.blocked.then_some(StepBlock { reason, by_person });
     })
 }
 
@@ -144,6 +141,14 @@ pub(super) fn deleted(docs: &mut TaskDocs, deleted: &StepDeleted, moment: Moment
         path.is_some_and(|path| *path == place.path || path.is_below(&place.path))
     })?;
     change_task(docs, place.task.task, |task| {
+        // A deleted step must not take the checks of unfinished work away with it.
+        let open = task.steps.subtree(&place.path).filter(|step| !step.is_closed());
+        let checks: Vec<String> = open.flat_map(|step| step.checks.clone()).collect();
+        for check in checks {
+            if !task.checks.contains(&check) {
+                task.checks.push(check);
+            }
+        }
         task.steps.remove(&place.path);
         task.meta.revision = place.task.revision;
         task.meta.updated_at = moment.at;

@@ -99,6 +99,7 @@ fn proof_force_and_blocks_are_found_with_their_reasons() {
         tests: None,
         blockers: Some(vec!["no \"key\"".to_owned()]),
         proof_modes: Some(vec![(Checkpoint::Docs, ProofMode::Require)]),
+        checks: None,
     }));
     for (path, reason) in [("s:1", Some("HSM is down")), ("s:1.s:0", None)] {
         let reason = reason.map(str::to_owned);

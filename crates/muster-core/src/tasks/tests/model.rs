@@ -302,6 +302,7 @@ fn blank(number: u64, path: &[u32]) -> DefineStep {
         tests: None,
         blockers: None,
         proof_modes: None,
+        checks: None,
     }
 }
 

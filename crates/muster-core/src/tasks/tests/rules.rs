@@ -20,6 +20,7 @@ fn define(path: &str) -> DefineStep {
         tests: None,
         blockers: None,
         proof_modes: None,
+        checks: None,
     }
 }
 

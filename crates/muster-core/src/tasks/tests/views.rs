@@ -58,6 +58,7 @@ fn rich() -> Room {
         success_criteria: Some(vec!["It works".to_owned()]),
         tests: None,
         blockers: Some((0..12).map(|n| format!("blocker {n} {}", "x".repeat(50 * n))).collect()),
+        checks: None,
         proof_modes: Some(vec![(Checkpoint::Perf, ProofMode::Require)]),
     }));
     let depends_on = Some(vec![TaskId(2).into(), TaskId(3).into()]);

@@ -11,8 +11,8 @@ use crate::{
     tasks::{
         TaskEvent,
         event::{
-            CardsCommitted, ChecklistSet, Derived, EditKind, EvidenceCaptured, FieldsEdited,
-            Restored, StepDone, StepRef, StepVerified, StepsAdded,
+            CardsCommitted, CheckWaiverSet, ChecklistSet, Derived, EditKind, EvidenceCaptured,
+            FieldsEdited, Restored, StepDone, StepRef, StepVerified, StepsAdded, WaiverChange,
         },
         id::{EntityId, EntityKind},
         step::links,
@@ -69,6 +69,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
             map.serialize_entry("contract_data", &set.contract_data)
         }
         TaskEvent::StepsAdded(added) => of_added(map, added),
+        TaskEvent::CheckWaiverSet(set) => of_waiver(map, set),
         TaskEvent::StepDefined(_)
         | TaskEvent::StepNoted(_)
         | TaskEvent::StepVerified(_)
@@ -94,6 +95,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::CheckRequested(_)
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
+        | TaskEvent::ProjectAccepted(_)
         | TaskEvent::AnswerKept { .. } => Ok(()),
     }
 }
@@ -285,4 +287,16 @@ fn of_restored<M: SerializeMap>(
 
 fn derived<M: SerializeMap>(map: &mut M, derived: &Derived) -> Result<(), M::Error> {
     if derived.is_empty() { Ok(()) } else { map.serialize_entry("derived", derived) }
+}
+
+fn of_waiver<M: SerializeMap>(map: &mut M, set: &CheckWaiverSet) -> Result<(), M::Error> {
+    map.serialize_entry("check", &set.check)?;
+    match &set.change {
+        WaiverChange::Asked { reason } => map.serialize_entry("reason", reason),
+        WaiverChange::Given { reason, scope } => {
+            map.serialize_entry("reason", reason)?;
+            map.serialize_entry("for_good", &scope.is_none())
+        }
+        WaiverChange::TakenBack => Ok(()),
+    }
 }

@@ -1,0 +1,255 @@
+//! Checks of a call that closes something: looked at only when a gate asks for them, run when the
+//! call may wait for them (PROOF-GATE-4).
+//!
+//! ```text
+//!   work ─► refused by a check ─► look at the files ─► work ─► refused ─► run, wait ─► work
+//!                                                                           │
+//!                                                          CHECK_RUNNING ◄──┘ not in time
+//! ```
+//!
+//! The gate itself says which checks it needs, so nothing is computed for steps without any. A
+//! refused attempt leaves nothing behind.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use muster_agents::checks::{CheckServiceError, CheckTicket, CheckWish, project};
+use muster_core::{
+    CallFacts,
+    checks::{definition::ProjectDefinition, project::ProjectFiles},
+    tasks::{
+        TaskAggregate, TaskRejection,
+        check_gate::CheckGate,
+        id::{CheckRunId, WorkspaceId},
+        lookup,
+    },
+};
+
+use super::work::failure;
+use crate::{
+    ApiError, App, Caller, ErrorCode,
+    call::{CallFailure, Scene},
+};
+
+/// How long a closing call waits for checks unless it says otherwise: below the time after which
+/// clients give a tool up.
+pub(crate) const WAIT_SECONDS_DEFAULT: u64 = 25;
+
+/// What a write does about checks that do not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckPolicy {
+    /// It is refused.
+    Refuse,
+    /// It looks at the files of all checks before it begins: it contains several calls, or reports
+    /// what would be refused.
+    Look,
+    /// It runs them and waits.
+    Run { wait: Duration },
+}
+
+impl CheckPolicy {
+    /// Runs checks for a closing call.
+    pub(crate) fn waiting(seconds: Option<u64>) -> Self {
+        Self::Run { wait: Duration::from_secs(seconds.unwrap_or(WAIT_SECONDS_DEFAULT)) }
+    }
+}
+
+/// An accepted project with the directory that a caller works in.
+pub(crate) struct CallProject {
+    /// The root that was accepted.
+    pub(crate) root: String,
+    /// Where its checks run.
+    pub(crate) directory: PathBuf,
+    pub(crate) definition: ProjectDefinition,
+}
+
+/// The attempts of one call.
+pub(super) struct CheckRounds<'a> {
+    app: &'a App,
+    scene: &'a Scene,
+    workspace: &'a WorkspaceId,
+    policy: CheckPolicy,
+    deadline: Option<Instant>,
+    looked: bool,
+    ran: BTreeSet<CheckRunId>,
+}
+
+impl<'a> CheckRounds<'a> {
+    pub(super) fn of(
+        app: &'a App,
+        scene: &'a Scene,
+        workspace: &'a WorkspaceId,
+        policy: CheckPolicy,
+    ) -> Self {
+        let ran = BTreeSet::new();
+        Self { app, scene, workspace, policy, deadline: None, looked: false, ran }
+    }
+
+    /// What the first attempt knows about the files.
+    pub(super) fn first(&self) -> Result<CallFacts, CallFailure> {
+        let plain = self.scene.caller.facts();
+        if self.policy != CheckPolicy::Look {
+            return Ok(plain);
+        }
+        let Some(project) = self.app.call_project(self.workspace, &self.scene.caller)? else {
+            return Ok(plain);
+        };
+        let names = project.definition.checks.keys().map(String::as_str);
+        let files = self.app.project_files(self.workspace, &project, names, &self.ran)?;
+        Ok(CallFacts { files: Some(Arc::new(files)), ..plain })
+    }
+
+    /// What the next attempt knows about the files; `None` if another attempt would not help.
+    pub(super) fn after(
+        &mut self,
+        rejection: &TaskRejection,
+    ) -> Result<Option<CallFacts>, CallFailure> {
+        let Some(unmet) = unmet_checks(rejection) else { return Ok(None) };
+        let Some(project) = self.app.call_project(self.workspace, &self.scene.caller)? else {
+            return Ok(None);
+        };
+        if self.looked && !self.run(&project, unmet)? {
+            return Ok(None);
+        }
+        self.looked = true;
+        let names = unmet.iter().map(|check| check.name.as_str());
+        let files = self.app.project_files(self.workspace, &project, names, &self.ran)?;
+        Ok(Some(CallFacts { files: Some(Arc::new(files)), ..self.scene.caller.facts() }))
+    }
+
+    /// Runs the checks that may pass now; false if there are none.
+    fn run(&mut self, project: &CallProject, unmet: &[CheckGate]) -> Result<bool, CallFailure> {
+        let CheckPolicy::Run { wait } = self.policy else { return Ok(false) };
+        let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + wait);
+        let wanted = unmet.iter().filter(|check| check.state.wants_a_run());
+        let wishes: Vec<CheckWish> =
+            wanted.filter_map(|check| self.wish(project, &check.name)).collect();
+        let mut tickets = Vec::new();
+        for wish in wishes {
+            let name = wish.name.clone();
+            tickets.push((name, self.app.checks().request(wish).map_err(not_run)?));
+        }
+        let mut new = false;
+        for (name, ticket) in &tickets {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.app.checks().wait(ticket, left).map_err(not_run)? {
+                Some(record) => new |= self.ran.insert(record.answered_by.unwrap_or(record.id)),
+                None => return Err(still_running(self.scene.tool, name, ticket)),
+            }
+        }
+        Ok(new)
+    }
+
+    fn wish(&self, project: &CallProject, name: &str) -> Option<CheckWish> {
+        self.app.check_wish(self.workspace, project, name, self.scene.caller.by.clone())
+    }
+}
+
+impl App {
+    /// The project whose files a call is about: the accepted one that its caller works in, else
+    /// the one that was accepted last for the workspace.
+    pub(crate) fn call_project(
+        &self,
+        workspace: &WorkspaceId,
+        caller: &Caller,
+    ) -> Result<Option<CallProject>, CallFailure> {
+        let read = |docs: &_| Ok(lookup::projects(docs)?.cloned());
+        let projects = self.engine().read::<TaskAggregate, _>(&workspace.stream(), read);
+        let Some(projects) = projects.map_err(|error| failure(workspace, error))? else {
+            return Ok(None);
+        };
+        let own = caller.directory.as_ref().and_then(|directory| directory.canonicalize().ok());
+        let own = own.and_then(|directory| project::find(&directory));
+        let own = own.and_then(|file| Some(file.parent()?.to_str()?.to_owned()));
+        let root = match &own {
+            Some(root) => projects.find(Some(root.as_str())),
+            None => projects.find(None),
+        };
+        let Some(root) = root.map(|project| project.root.clone()) else { return Ok(None) };
+        let trust = self.project_trust(&root)?;
+        Ok(trust.accepted.map(|accepted| CallProject {
+            directory: PathBuf::from(&root),
+            root,
+            definition: accepted.definition,
+        }))
+    }
+
+    /// The digests of the files that checks depend on. A check whose files cannot be read is left
+    /// out, so that nothing holds for it.
+    pub(crate) fn project_files<'n>(
+        &self,
+        workspace: &WorkspaceId,
+        project: &CallProject,
+        names: impl Iterator<Item = &'n str>,
+        ran: &BTreeSet<CheckRunId>,
+    ) -> Result<ProjectFiles, CallFailure> {
+        let mut scopes = BTreeMap::new();
+        for name in names {
+            let Some(wish) = self.check_wish(workspace, project, name, None) else { continue };
+            match self.checks().state(&wish) {
+                Ok(state) if state.unbound.is_none() => {
+                    scopes.insert(name.to_owned(), state.scope);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(check = name, %error, "could not read the files of a check");
+                }
+            }
+        }
+        Ok(ProjectFiles { root: project.root.clone(), scopes, ran: ran.clone() })
+    }
+
+    /// A request for the verdict of an accepted check.
+    pub(crate) fn check_wish(
+        &self,
+        workspace: &WorkspaceId,
+        project: &CallProject,
+        name: &str,
+        by: Option<Arc<muster_core::Author>>,
+    ) -> Option<CheckWish> {
+        Some(CheckWish {
+            workspace: workspace.clone(),
+            root: project.directory.clone(),
+            name: name.to_owned(),
+            definition: project.definition.checks.get(name)?.clone(),
+            fresh: false,
+            by,
+        })
+    }
+}
+
+/// The checks because of which a call was refused.
+fn unmet_checks(rejection: &TaskRejection) -> Option<&[CheckGate]> {
+    let checks = if let TaskRejection::GateOpen { report, .. } = rejection {
+        &report.checks
+    } else if let TaskRejection::ChecksOpen { checks, .. } = rejection {
+        checks
+    } else if let TaskRejection::RestoreConflict { unmet: Some((_, report)), .. } = rejection {
+        &report.checks
+    } else {
+        return None;
+    };
+    (!checks.is_empty()).then_some(checks)
+}
+
+/// A check that could not be run at all.
+pub(crate) fn not_run(error: CheckServiceError) -> CallFailure {
+    let recovery = "Look at the directory of the project, then call again; nothing was changed.";
+    ApiError::new(ErrorCode::CheckRequired, error.to_string(), recovery).into()
+}
+
+fn still_running(tool: &str, name: &str, ticket: &CheckTicket) -> CallFailure {
+    let run = ticket.run;
+    let message = format!("{name} is still running as {run}");
+    let recovery = format!(
+        "Call {tool} again with the same arguments: it waits for {run} and does not start it anew."
+    );
+    ApiError::new(ErrorCode::CheckRunning, message, recovery)
+        .with("run", &run)
+        .with("check", name)
+        .into()
+}
