@@ -1,5 +1,6 @@
 //! Rules of the tasks room, one test each, and a model of the whole room.
 
+mod check_gates;
 mod lint;
 mod model;
 mod rules;
@@ -15,18 +16,21 @@ use super::{
     step::{Checkpoint, Checkpoints},
 };
 use crate::{
-    Documents, Draft, Env, LogPosition, Recorded, Timestamp, WorkRefusal, tasks::TaskDocs,
+    CallFacts, Documents, Draft, Env, LogPosition, Recorded, Timestamp, WorkRefusal,
+    tasks::TaskDocs,
 };
 
 /// A workspace in memory that keeps its log.
 struct Room {
     docs: TaskDocs,
     log: Vec<Recorded<TaskEvent>>,
+    /// What is known about the caller of the next calls.
+    caller: CallFacts,
 }
 
 impl Room {
     fn new() -> Self {
-        Self { docs: Documents::complete(), log: Vec::new() }
+        Self { docs: Documents::complete(), log: Vec::new(), caller: CallFacts::default() }
     }
 
     /// A plan with one task that has steps `s:0`, `s:1` and `s:1.s:0`.
@@ -42,7 +46,8 @@ impl Room {
     /// Runs commands as one call.
     fn call(&mut self, commands: &[TaskCommand]) -> Result<Vec<TaskEvent>, Box<TaskRejection>> {
         let count = self.log.len() as u64;
-        let env = Env::at(Timestamp(1_000 + i64::try_from(count).unwrap()));
+        let now = Timestamp(1_000 + i64::try_from(count).unwrap());
+        let env = Env { now, call: self.caller.clone() };
         let head = LogPosition { global: count, seq: count };
         let mut draft = Draft::new(&mut self.docs, head, env);
         for command in commands {
