@@ -1,5 +1,6 @@
 //! Rules of the tasks room, one test each, and a model of the whole room.
 
+mod checks;
 mod lint;
 mod model;
 mod rules;
