@@ -194,10 +194,8 @@ async fn checks_of_one_directory_run_one_after_the_other() {
         *waited.lock().unwrap() += u32::from(step == CheckProgress::Waiting);
     };
     let other = Arc::new(CheckRunner::new(&project.folder.path().join("store")));
-    let (first, second) = tokio::join!(
-        locked(&project.runner, &order, count),
-        locked(&other, &order, count)
-    );
+    let (first, second) =
+        tokio::join!(locked(&project.runner, &order, count), locked(&other, &order, count));
     assert_eq!(first.unwrap().verdict, Verdict::Passed);
     assert_eq!(second.unwrap().verdict, Verdict::Passed);
     assert_eq!(*waited.lock().unwrap(), 1);

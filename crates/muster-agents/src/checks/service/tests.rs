@@ -118,13 +118,17 @@ fn a_pass_is_reused_on_the_same_files_and_a_failure_is_tried_again() {
 fn equal_requests_join_and_their_output_can_be_followed() {
     let project = Project::new();
     let service = project.service();
-    let wish = project.wish("echo x >> ../ran; echo hello; while ! test -e ../go; do sleep 0.05; done");
+    let wish =
+        project.wish("echo x >> ../ran; echo hello; while ! test -e ../go; do sleep 0.05; done");
     let first = service.request(wish.clone()).unwrap();
     let second = service.request(wish).unwrap();
     assert_eq!(first, second);
     let output = |offset| service.output(&workspace(), first.run, offset).unwrap();
     until("output", || !output(0).bytes.is_empty());
-    assert_eq!((output(0).text(), output(6).bytes.len(), output(99).next), ("hello\n".to_owned(), 0, 6));
+    assert_eq!(
+        (output(0).text(), output(6).bytes.len(), output(99).next),
+        ("hello\n".to_owned(), 0, 6)
+    );
     until("the count of output", || {
         service.watch(&workspace(), first.run).is_some_and(|watch| watch.bytes == 6)
     });
@@ -163,7 +167,9 @@ fn those_who_wait_come_in_order() {
     let order = Mutex::new(Vec::new());
     let hold = project.wish("while ! test -e ../go; do sleep 0.02; done");
     let holding = services[0].request(hold).unwrap();
-    until("the start", || services[0].watch(&workspace(), holding.run).unwrap().phase == CheckPhase::Started);
+    until("the start", || {
+        services[0].watch(&workspace(), holding.run).unwrap().phase == CheckPhase::Started
+    });
     let mut tickets = Vec::new();
     for (number, service) in services.iter().enumerate() {
         let wish = project.wish(&format!("echo {number} >> ../ran"));
@@ -289,6 +295,7 @@ fn old_output_is_removed_and_young_output_is_kept() {
     let days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
     old.set_modified(std::time::SystemTime::now() - days(31)).unwrap();
     files::remove_old(&logs, 30);
-    let left: Vec<_> = fs::read_dir(&logs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(&logs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["young.log"]);
 }

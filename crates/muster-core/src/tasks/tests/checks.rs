@@ -107,7 +107,7 @@ fn a_run_is_requested_started_and_finished_once() {
     let unknown = TaskRejection::UnknownCheckRun { run: CheckRunId(2) };
     assert_eq!(room.refuse(finish(2, Verdict::Passed, "a")), unknown);
     // They are events of the workspace, not of a plan or task: no list shows them.
-    let names = [&requested[0], &finished[0]].map(|event| wire::event_type(event));
+    let names = [&requested[0], &finished[0]].map(wire::event_type);
     assert_eq!(names, ["check_requested", "check_finished"]);
     assert_eq!(wire::subject(&requested[0]), None);
 }
