@@ -214,7 +214,7 @@ impl Engine {
         stream: String,
         lines: impl Iterator<Item = &'a str>,
     ) -> Result<u64, TransferError> {
-        self.load(stream, Load::<A>::parse(lines)?.from_outside())
+        self.load(stream, Load::<A>::parse(lines)?.marked_as_imported())
     }
 
     /// Imports into a stream that already has the first `after` of these events; the caller has

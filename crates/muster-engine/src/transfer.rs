@@ -144,7 +144,7 @@ impl<A: Aggregate> Load<A> {
     }
 
     /// Marks the events as those of another store.
-    pub(crate) fn from_outside(mut self) -> Self {
+    pub(crate) fn marked_as_imported(mut self) -> Self {
         self.entries.iter_mut().for_each(|entry| A::import(&mut entry.event));
         self
     }

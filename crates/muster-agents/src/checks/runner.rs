@@ -105,7 +105,7 @@ impl CheckRunner {
     /// For the checks of a storage folder.
     #[must_use]
     pub fn new(home: &Path) -> Self {
-        // Another mark than that of runs, whose server ends all processes with its mark as it starts.
+        // Another mark than that of runs: a server that starts ends every process with that one.
         let mark = format!("checks-{}", process::mark(home));
         Self { home: home.join("checks"), mark, caches: Mutex::default() }
     }
@@ -243,8 +243,8 @@ impl CheckRunner {
         Ok(EndedProcess { end, duration, output })
     }
 
-    /// The marks of the processes of a check. They follow from its id, so that another process finds
-    /// what is left of it.
+    /// The marks of the processes of a check. They follow from its id, so that another process
+    /// finds what is left of it.
     fn family(&self, id: &str) -> Family {
         let hash = Sha256::digest(id.as_bytes());
         let tool = hash.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte));

@@ -12,15 +12,15 @@
 //! What a crash left is found by the next reader or the next check of the directory: a run whose
 //! Muster process is gone is recorded as interrupted, and its processes are killed.
 
+mod context;
 mod files;
 mod records;
 mod work;
 
 use std::{
-    collections::BTreeMap,
     io,
-    path::{Path, PathBuf},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -31,16 +31,20 @@ use muster_core::{
         ledger::CheckLedger,
         record::{CheckRecord, TreeState},
     },
-    run::{hash::sha256_hex, node::Process},
+    run::hash::sha256_hex,
     tasks::{TaskRejection, command::RequestCheck, id::CheckRunId, id::WorkspaceId},
 };
 use muster_engine::{Engine, ExecuteError};
 use muster_store::StoreError;
-use tokio::{runtime::Runtime, sync::Notify};
+use tokio::runtime::Runtime;
 
 pub use files::OutputPiece;
 
-use self::{records::CheckRecords, work::CheckJob};
+use self::{
+    context::{RunName, ServiceContext},
+    records::CheckRecords,
+    work::CheckJob,
+};
 use super::{
     runner::{CheckOrder, CheckRunner},
     tree::TreeError,
@@ -126,25 +130,6 @@ impl From<ExecuteError<TaskRejection>> for CheckServiceError {
     }
 }
 
-/// A run that this process is responsible for.
-struct ActiveRun {
-    wish: CheckWish,
-    scope: String,
-    watch: CheckWatch,
-    cancel: Arc<Notify>,
-}
-
-type RunName = (WorkspaceId, CheckRunId);
-
-struct ServiceContext {
-    records: CheckRecords,
-    runner: Arc<CheckRunner>,
-    active: Mutex<BTreeMap<RunName, ActiveRun>>,
-    /// A run has left `active`.
-    left: Condvar,
-    log_days: u64,
-}
-
 /// Runs checks. Meant to be shared; all calls block.
 pub struct CheckService {
     context: Arc<ServiceContext>,
@@ -157,13 +142,7 @@ impl CheckService {
     #[must_use]
     pub fn new(engine: Arc<Engine>, runner: Arc<CheckRunner>, log_days: u64) -> Self {
         let records = CheckRecords::new(engine);
-        let context = ServiceContext {
-            records,
-            runner,
-            active: Mutex::default(),
-            left: Condvar::new(),
-            log_days,
-        };
+        let context = ServiceContext::new(records, runner, log_days);
         Self { context: Arc::new(context), runtime: Mutex::default() }
     }
 
@@ -348,125 +327,6 @@ fn log_name(workspace: &WorkspaceId, run: CheckRunId) -> String {
 
 fn order(wish: &CheckWish, id: String, root: PathBuf) -> CheckOrder {
     CheckOrder { id, definition: wish.definition.clone(), root }
-}
-
-impl ServiceContext {
-    fn active(&self) -> MutexGuard<'_, BTreeMap<RunName, ActiveRun>> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A run of the same check on the same files of the same directory.
-    fn same(&self, wish: &CheckWish, definition: &str, scope: &str) -> Option<CheckRunId> {
-        let active = self.active();
-        let same = active.iter().find(|((workspace, _), active)| {
-            *workspace == wish.workspace
-                && active.wish.name == wish.name
-                && active.wish.root == wish.root
-                && active.scope == scope
-                && active.wish.definition.digest() == definition
-        });
-        same.map(|((_, run), _)| *run)
-    }
-
-    fn enter(&self, job: &CheckJob, scope: String) {
-        let watch = CheckWatch { phase: CheckPhase::Queued, bytes: 0 };
-        let cancel = Arc::clone(&job.cancel);
-        let active = ActiveRun { wish: job.wish.clone(), scope, watch, cancel };
-        self.active().insert(job.name(), active);
-    }
-
-    fn leave(&self, name: &RunName) {
-        self.active().remove(name);
-        self.left.notify_all();
-    }
-
-    fn is_active_until(&self, ticket: &CheckTicket, until: Instant) -> bool {
-        self.is_active(&(ticket.workspace.clone(), ticket.run), until)
-    }
-
-    /// Waits until this process has ended a run; returns whether it still has not.
-    fn is_active(&self, name: &RunName, until: Instant) -> bool {
-        let left = until.saturating_duration_since(Instant::now());
-        let active = self.active();
-        let waited = self.left.wait_timeout_while(active, left, |active| active.contains_key(name));
-        let (active, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        active.contains_key(name)
-    }
-
-    /// Ends the unfinished runs of a workspace whose Muster process is gone. Whoever holds the lock
-    /// of a directory also knows that nothing else runs in it.
-    fn recover(
-        &self,
-        workspace: &WorkspaceId,
-        held: Option<&Path>,
-    ) -> Result<(), CheckServiceError> {
-        for record in self.records.unfinished(workspace)? {
-            let is_held = held.is_some_and(|held| held == Path::new(&record.directory));
-            let is_ours = self.active().contains_key(&(workspace.clone(), record.id));
-            let is_left = is_held && record.started_at.is_some();
-            if !is_ours && (is_left || records::is_abandoned(&record)) {
-                self.end(workspace, &record, "the Muster process that ran it is gone")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Kills what is left of a run that nobody waits for, and records its end.
-    fn end(
-        &self,
-        workspace: &WorkspaceId,
-        record: &CheckRecord,
-        reason: &str,
-    ) -> Result<(), CheckServiceError> {
-        // The processes of an imported run are those of another store.
-        if !record.imported {
-            self.runner.kill(&log_name(workspace, record.id), record.process);
-        }
-        self.records.interrupt(workspace, record.id, reason)
-    }
-
-    /// Ends a run of another process. Its end is recorded first: then the verdict of a process that
-    /// was killed is refused.
-    fn end_foreign(
-        &self,
-        workspace: &WorkspaceId,
-        run: CheckRunId,
-        reason: &str,
-    ) -> Result<(), CheckServiceError> {
-        let record = self.records.record(workspace, run)?;
-        let Some(record) = record.filter(|record| !record.is_finished()) else { return Ok(()) };
-        self.records.interrupt(workspace, run, reason)?;
-        if !record.imported {
-            self.runner.kill(&log_name(workspace, run), record.process);
-        }
-        Ok(())
-    }
-
-    /// A run that this process does not work on, as it is now.
-    fn settled(
-        &self,
-        workspace: &WorkspaceId,
-        run: CheckRunId,
-    ) -> Result<Option<CheckRecord>, CheckServiceError> {
-        self.recover(workspace, None)?;
-        let record = self.records.record(workspace, run)?;
-        let is_lost = |record: &CheckRecord| {
-            !record.is_finished() && record.runner == self.records.identity()
-        };
-        match record {
-            Some(record) if is_lost(&record) => {
-                self.end(workspace, &record, "its verdict could not be stored")?;
-                self.records.record(workspace, run)
-            }
-            record => Ok(record),
-        }
-    }
-}
-
-/// The Muster process that this is.
-fn identity() -> Process {
-    let pid = std::process::id();
-    Process { pid, started: crate::process::family::start_time(pid).unwrap_or(0) }
 }
 
 #[cfg(test)]

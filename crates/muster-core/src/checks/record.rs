@@ -1,4 +1,5 @@
-//! A run of a check as the store keeps it: what was asked for, which process runs it, what it found.
+//! A run of a check as the store keeps it: what was asked for, which process runs it, and what it
+//! found out.
 
 use std::collections::BTreeMap;
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{
     check_gate::{CheckWaiver, WaiverRequest},
     id::{CardId, EntityId, PlanId, TaskId},
+    optional,
     step::{Checkpoint, Step},
     tree::StepTree,
 };
@@ -373,21 +374,13 @@ impl PlanSums {
     }
 }
 
-/// For counters that a workspace without such things does not write.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 /// Data of the workspace as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Workspace {
     /// Number of the newest plan; ids are never reused.
     pub last_plan: u64,
-    /// Number of the newest task.
     pub last_task: u64,
-    /// Number of the newest step.
     pub last_step: u64,
     /// Number of the newest node.
     pub last_node: u64,
@@ -396,7 +389,7 @@ pub struct Workspace {
     /// Number of the newest card.
     pub last_card: u64,
     /// Number of the newest run of a check.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "optional::is_zero")]
     pub last_check: u64,
     /// The target of calls without one.
     pub focus: Option<EntityId>,

@@ -14,3 +14,9 @@ pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(deserializer).map(Some)
 }
+
+/// For counters that a workspace without such things does not write.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

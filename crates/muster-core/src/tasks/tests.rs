@@ -1,6 +1,7 @@
 //! Rules of the tasks room, one test each, and a model of the whole room.
 
 mod check_gates;
+mod checks;
 mod lint;
 mod model;
 mod rules;

@@ -43,7 +43,8 @@ const STOP_GRACE: Duration = Duration::from_secs(10);
 /// muster.toml. A check passes if its command succeeds, its tests passed and none of its files
 /// changed while it ran. The exit code is 0 only if all of them passed.
 ///
-/// Runs are recorded in the workspace. A check that passed on the same files before is not run again.
+/// Runs are recorded in the workspace. A check that passed on the same files before is not run
+/// again.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -85,7 +85,10 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         ..AppOptions::default()
     };
     let app = Arc::new(App::open(options)?);
-    let backend = AppBackend::new(app, workspace.map(|workspace| workspace.to_string()));
-    muster_mcp::serve_stdio(Arc::new(backend))?;
+    let backend =
+        AppBackend::new(Arc::clone(&app), workspace.map(|workspace| workspace.to_string()));
+    let served = muster_mcp::serve_stdio(Arc::new(backend));
+    app.checks().stop();
+    served?;
     Ok(ExitCode::SUCCESS)
 }

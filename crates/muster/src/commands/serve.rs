@@ -222,11 +222,15 @@ async fn answer(
     }
     output::print(&announcement(&server, &installation)?)?;
     tracing::info!(address = %server.address(), "listening");
+    let checks = Arc::clone(app.checks());
     let stop = async move {
         stop.wait().await;
         tracing::info!("stopping after the requests in progress; Ctrl-C again stops at once");
         // Before the streams end, so that their readers see how the runs end (RUNS-REC-4).
         runs.shut_down().await;
+        if let Err(error) = tokio::task::spawn_blocking(move || checks.stop()).await {
+            tracing::warn!(%error, "could not stop the checks");
+        }
     };
     server.run(stop).await;
     Ok(())

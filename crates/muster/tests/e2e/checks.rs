@@ -2,7 +2,12 @@
 
 #![cfg(target_os = "linux")]
 
-use std::{fs, path::Path, process::Output};
+use std::{
+    fs,
+    path::Path,
+    process::Output,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
@@ -54,13 +59,59 @@ impl Project {
     }
 
     fn verdict(&self) -> String {
-        let report: Value = serde_json::from_slice(&self.check(&["--json"]).stdout).unwrap();
-        report["checks"][0]["verdict"].as_str().unwrap().to_owned()
+        self.row(&[])["verdict"].as_str().unwrap().to_owned()
+    }
+
+    /// The first check of a report.
+    fn row(&self, words: &[&str]) -> Value {
+        let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
+        let report: Value = serde_json::from_slice(&self.check(&words).stdout).unwrap();
+        report["checks"][0].clone()
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// How often a script ran that writes a line to this file.
+    fn runs(&self) -> usize {
+        fs::read_to_string(self.path("ran")).map_or(0, |ran| ran.lines().count())
+    }
+
+    /// The events of the workspace, as an export has them.
+    fn exported(&self, to: &str) -> String {
+        let (folder, store) = (self.path(to), self.store());
+        let done = program::run(&["export", text(&folder), "--storage-dir", text(&store)]);
+        assert!(done.status.success(), "{}", stderr(&done));
+        let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let lines = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+        lines.map(|path| fs::read_to_string(path).unwrap()).collect()
+    }
+
+    fn is_sound(&self) {
+        let store = self.store();
+        let doctor = program::run(&["doctor", "--storage-dir", text(&store)]);
+        assert!(doctor.status.success(), "{}", stdout(&doctor));
     }
 }
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+fn is_running(marker: &str) -> bool {
+    let listed = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    listed.map(|entry| entry.path().join("cmdline")).any(|path| {
+        fs::read(path).is_ok_and(|line| String::from_utf8_lossy(&line).contains(marker))
+    })
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -106,9 +157,7 @@ fn an_edited_file_changes_nothing_until_it_is_accepted() {
         "{}",
         stderr(&broken)
     );
-    let store = project.store();
-    let doctor = program::run(&["doctor", "--storage-dir", text(&store)]);
-    assert!(doctor.status.success(), "{}", stdout(&doctor));
+    project.is_sound();
 }
 
 #[test]
@@ -137,4 +186,84 @@ fn a_report_says_what_passed_and_on_which_files() {
     assert_ne!(one()["checks"][0]["tree"], first["checks"][0]["tree"]);
     let unknown = project.check(&["nope"]);
     assert!(stderr(&unknown).contains("lint, tests"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn a_pass_is_kept_while_its_files_stay_the_same() {
+    let project = Project::new(
+        "workspace = \"acme\"\n[checks.tests]\nrun = \"sh test.sh\"\npaths = [\"test.sh\"]\n",
+    );
+    project.write("test.sh", "echo x >> ../ran; echo '3 passed in 0.1s'\n");
+    project.trust("yes");
+    let first = project.check(&[]);
+    assert!(stdout(&first).contains("CHK-000001"), "{}", stdout(&first));
+    assert!(stderr(&first).contains("3 passed in 0.1s"), "{}", stderr(&first));
+    let again = project.check(&[]);
+    assert!(again.status.success());
+    let said = "tests  passed just now on these files, CHK-000001  3 passed, 0 failed";
+    assert!(stdout(&again).contains(said), "{}", stdout(&again));
+    project.write("README", "not in its paths");
+    assert_eq!(project.row(&[])["reused"], true);
+    assert_eq!(project.runs(), 1);
+    let fresh = project.row(&["--fresh"]);
+    assert_eq!((&fresh["reused"], &fresh["run"]), (&false.into(), &"CHK-000002".into()));
+    assert_eq!(project.runs(), 2);
+    project.write("test.sh", "echo x >> ../ran; exit 1\n");
+    assert_eq!(project.row(&[])["verdict"], "failed");
+    assert_eq!(project.runs(), 3);
+    project.is_sound();
+}
+
+#[test]
+fn the_same_check_that_passed_and_failed_is_called_flaky() {
+    let project = Project::new("[checks.tests]\nrun = \"test ! -e ../broken\"\n");
+    project.trust("yes");
+    assert_eq!(project.verdict(), "passed");
+    fs::write(project.path("broken"), "").unwrap();
+    let failed = project.check(&["--fresh"]);
+    let said = "flaky: passed 1 and failed 1 times on these files";
+    assert!(stdout(&failed).contains(said), "{}", stdout(&failed));
+}
+
+#[test]
+fn a_killed_check_is_interrupted_and_leaves_no_process() {
+    let marker = format!("51{}", std::process::id());
+    let project = Project::new("[checks.tests]\nrun = \"sh test.sh\"\n");
+    let script = format!("test -e ../go || {{ (setsid sleep {marker} &); sleep {marker}; }}\n");
+    project.write("test.sh", &script);
+    project.trust("yes");
+    let (work, store) = (project.path("work"), project.store());
+    let words = ["check", "--dir", text(&work), "--storage-dir", text(&store)];
+    let mut killed = program::muster(&words).spawn().unwrap();
+    until("the start", || is_running(&format!("sleep\0{marker}")));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    fs::write(project.path("go"), "").unwrap();
+    let next = project.row(&[]);
+    assert_eq!((&next["verdict"], &next["run"]), (&"passed".into(), &"CHK-000002".into()));
+    assert!(!is_running(&marker));
+    let events = project.exported("export");
+    let ends: Vec<&str> = events.lines().filter(|line| line.contains("check_finished")).collect();
+    assert_eq!(ends.len(), 2, "{events}");
+    assert!(ends[0].contains("CHK-000001") && ends[0].contains("interrupted"), "{}", ends[0]);
+    project.is_sound();
+}
+
+#[test]
+fn an_imported_verdict_proves_nothing() {
+    let project =
+        Project::new("workspace = \"acme\"\n[checks.tests]\nrun = \"echo x >> ../ran\"\n");
+    project.trust("yes");
+    assert_eq!(project.verdict(), "passed");
+    project.exported("export");
+    let export = project.path("export");
+    fs::rename(project.store(), project.path("old")).unwrap();
+    let store = project.store();
+    let imported = program::run(&["import", text(&export), "--storage-dir", text(&store)]);
+    assert!(imported.status.success(), "{}", stderr(&imported));
+    project.trust("yes");
+    let row = project.row(&[]);
+    assert_eq!((&row["reused"], &row["run"]), (&false.into(), &"CHK-000002".into()));
+    assert_eq!(project.runs(), 2);
+    project.is_sound();
 }

@@ -40,12 +40,22 @@ impl Project {
     }
 
     async fn run(&self, run: &str, settings: &str) -> CheckOutcome {
-        self.runner.run(&self.order(run, settings), |_| {}).await.unwrap()
+        locked(&self.runner, &self.order(run, settings), |_| {}).await.unwrap()
     }
 
     async fn verdict(&self, run: &str, settings: &str) -> Verdict {
         self.run(run, settings).await.verdict
     }
+}
+
+/// Waits for the directory, then runs the check.
+async fn locked(
+    runner: &Arc<CheckRunner>,
+    order: &CheckOrder,
+    progress: impl Fn(CheckProgress<'_>) + Send + Sync,
+) -> Result<CheckOutcome, CheckRunError> {
+    let lock = runner.lock(&order.root, &progress).await?;
+    runner.run(order, &lock, progress).await
 }
 
 fn is_running(marker: &str) -> bool {
@@ -107,12 +117,12 @@ async fn a_check_that_nobody_waits_for_is_killed() {
     let order = project.order(&format!("(sleep {marker} &); sleep {marker}"), "");
     let started = tokio::sync::Notify::new();
     let progress = |step: CheckProgress<'_>| {
-        if step == CheckProgress::Started {
+        if matches!(step, CheckProgress::Started(_)) {
             started.notify_one();
         }
     };
     tokio::select! {
-        ran = project.runner.run(&order, progress) => panic!("it ended: {ran:?}"),
+        ran = locked(&project.runner, &order, progress) => panic!("it ended: {ran:?}"),
         () = a_moment_after(&started) => {}
     }
     assert!(!is_running(&marker));
@@ -126,7 +136,7 @@ async fn files_that_move_while_it_runs_make_it_run_once_more() {
     let count = |step: CheckProgress<'_>| {
         *progress.lock().unwrap() += u32::from(step == CheckProgress::Repeated);
     };
-    let moved = project.runner.run(&order, count).await.unwrap();
+    let moved = locked(&project.runner, &order, count).await.unwrap();
     assert_eq!((moved.verdict, *progress.lock().unwrap()), (Verdict::Moved, 1));
     // Flipped and flipped back.
     let flip = "cp source ../keep; echo x > source; cp ../keep source";
@@ -169,10 +179,10 @@ async fn a_program_that_is_not_there_has_no_verdict() {
         run: CheckCommand::Program(vec!["no-such-program".to_owned()]),
         ..order.definition
     };
-    let error = project.runner.run(&order, |_| {}).await.unwrap_err();
+    let error = locked(&project.runner, &order, |_| {}).await.unwrap_err();
     assert!(matches!(error, CheckRunError::Start(_)), "{error}");
     order.root = project.root().join("gone");
-    assert!(project.runner.run(&order, |_| {}).await.is_err());
+    assert!(locked(&project.runner, &order, |_| {}).await.is_err());
 }
 
 #[tokio::test]
@@ -184,7 +194,8 @@ async fn checks_of_one_directory_run_one_after_the_other() {
         *waited.lock().unwrap() += u32::from(step == CheckProgress::Waiting);
     };
     let other = Arc::new(CheckRunner::new(&project.folder.path().join("store")));
-    let (first, second) = tokio::join!(project.runner.run(&order, count), other.run(&order, count));
+    let (first, second) =
+        tokio::join!(locked(&project.runner, &order, count), locked(&other, &order, count));
     assert_eq!(first.unwrap().verdict, Verdict::Passed);
     assert_eq!(second.unwrap().verdict, Verdict::Passed);
     assert_eq!(*waited.lock().unwrap(), 1);
@@ -198,5 +209,5 @@ async fn it_gets_no_secret_and_only_what_the_definition_names() {
     assert!(ran.output.head.contains("NAMED=yes"));
     assert!(!ran.output.head.contains("CARGO_MANIFEST_DIR"));
     let shell = ran.program.unwrap();
-    assert_eq!(shell.path.file_name(), Path::new("env").file_name());
+    assert_eq!(Path::new(&shell.path).file_name(), Path::new("env").file_name());
 }

@@ -29,7 +29,7 @@ pub(super) struct CheckRecords {
 
 impl CheckRecords {
     pub(super) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, identity: super::identity() }
+        Self { engine, identity: identity() }
     }
 
     /// The Muster process that this is.
@@ -166,6 +166,12 @@ impl CheckRecords {
 
 fn requested(event: &TaskEvent) -> Option<CheckRunId> {
     if let TaskEvent::CheckRequested(requested) = event { Some(requested.run) } else { None }
+}
+
+/// The Muster process that this is.
+fn identity() -> Process {
+    let pid = std::process::id();
+    Process { pid, started: family::start_time(pid).unwrap_or(0) }
 }
 
 /// Whether the Muster process of an unfinished run is gone.

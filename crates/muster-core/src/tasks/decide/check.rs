@@ -2,7 +2,10 @@
 
 use super::{Decision, reject};
 use crate::{
-    checks::record::{CheckRecord, CheckResult},
+    checks::{
+        record::{CheckRecord, CheckResult},
+        verdict::Verdict,
+    },
     run::node::Process,
     tasks::{
         TaskDocs, TaskEvent, TaskRejection, TaskResult,
@@ -36,11 +39,12 @@ pub(super) fn finish(docs: &TaskDocs, run: CheckRunId, result: &CheckResult) -> 
     end(run, CheckEnding::Judged(Box::new(result.clone())))
 }
 
-/// Another run answers this one if it passed on its files, in this store, under its definition.
+/// Another run answers this one if it passed in this store under the same definition. The caller
+/// has compared the files: they may have changed since the request.
 pub(super) fn answer(docs: &TaskDocs, run: CheckRunId, by: CheckRunId) -> Decision {
     let asked = unfinished(docs, run)?;
     let given = record(docs, by)?;
-    let is_pass = given.verdict.is_some_and(|verdict| verdict.is_pass());
+    let is_pass = given.verdict.is_some_and(Verdict::is_pass);
     let is_same = given.check == asked.check && given.definition == asked.definition;
     if !(is_pass && is_same && given.is_binding()) {
         return reject(TaskRejection::CheckRunDiffers { run, by });

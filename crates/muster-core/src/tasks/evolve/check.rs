@@ -84,7 +84,7 @@ pub(super) fn finished(docs: &mut TaskDocs, finished: &CheckFinished, moment: Mo
     }
     if let Some(entry) = LedgerEntry::of(record) {
         let check = record.check.clone();
-        enter(docs, check, entry)?;
+        enter(docs, &check, entry)?;
     }
     if let CheckEnding::Judged(result) = &finished.ending
         && !result.names.is_empty()
@@ -127,12 +127,12 @@ fn answered(record: &mut CheckRecord, answer: CheckRecord) {
     record.program = answer.program;
 }
 
-fn enter(docs: &mut TaskDocs, check: String, entry: LedgerEntry) -> Applied {
-    let key = TaskKey::CheckLedger(check.clone());
+fn enter(docs: &mut TaskDocs, check: &str, entry: LedgerEntry) -> Applied {
+    let key = TaskKey::CheckLedger(check.to_owned());
     match docs.edit(&key)? {
         Some(TaskDocument::CheckLedger(ledger)) => ledger.add(entry),
         Some(_) | None => {
-            let mut ledger = CheckLedger::new(&check);
+            let mut ledger = CheckLedger::new(check);
             ledger.add(entry);
             docs.put(key, TaskDocument::CheckLedger(ledger));
         }
