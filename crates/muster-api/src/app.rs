@@ -25,7 +25,7 @@ use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, 
 use serde_json::{Map, Value};
 
 use crate::{
-    Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
+    CallWatch, Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
     runs::{RunOptions, agent_operations},
     todos::BoundSession,
 };
@@ -198,8 +198,20 @@ impl App {
 
     /// Calls an operation by name. Blocks until the result is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
+        self.call_watched(name, arguments, &CallWatch::default())
+    }
+
+    /// The same for a caller that hears how far it is, and may cancel it.
+    pub fn call_watched(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        watch: &CallWatch,
+    ) -> Envelope {
         let answer = match self.registry.get(name) {
-            Some(row) => (row.prepare)(self, arguments).and_then(|prepared| prepared.perform(self)),
+            Some(row) => {
+                (row.prepare)(self, arguments, watch).and_then(|prepared| prepared.perform(self))
+            }
             None => Err(refusals::unknown_tool(&self.registry, name)),
         };
         answer.unwrap_or_else(|failure| call::failed(self, name, failure))

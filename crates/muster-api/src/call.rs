@@ -15,14 +15,16 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    ApiError, App, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, echo, suggest,
-    tasks::Write,
+    ApiError, App, CallWatch, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, echo,
+    suggest, tasks::Write,
 };
 
 /// A call whose arguments are valid.
 pub(crate) struct CheckedCall<'a> {
     /// The application it runs in.
     pub app: &'a App,
+    /// Its caller, for an operation that takes long.
+    pub watch: &'a CallWatch,
     /// Facts about the call itself.
     pub scene: Scene,
 }

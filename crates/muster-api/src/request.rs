@@ -4,10 +4,10 @@ use muster_core::{redact, run::hash::sha256_hex};
 use serde_json::{Map, Value};
 
 use crate::{
-    App, OperationEffect, Warning, WarningCode,
+    App, CallWatch, OperationEffect, Warning, WarningCode,
     arguments::{self, Reason},
     call::{CallFailure, CheckedCall, Prepared, Scene},
-    forms,
+    forms, refusals,
     registry::Operation,
 };
 
@@ -34,6 +34,7 @@ const NOT_FREE_TEXT: [&str; 15] = [
 pub(crate) fn prepare<O: Operation>(
     app: &App,
     mut arguments: Map<String, Value>,
+    watch: &CallWatch,
 ) -> Result<Prepared, CallFailure> {
     let Some(row) = app.registry().get(O::NAME) else {
         unreachable!("operations are called through their row")
@@ -53,8 +54,11 @@ pub(crate) fn prepare<O: Operation>(
             recovery: "Refer to secrets by name; rotate one that was sent by mistake.".to_owned(),
         });
     }
-    let call = CheckedCall { app, scene: Scene { tool: row.name, digest, warnings } };
+    let call = CheckedCall { app, watch, scene: Scene { tool: row.name, digest, warnings } };
     let action = operation.run(&call)?;
+    if call.watch.is_cancelled() {
+        return Err(refusals::cancelled(row.name).into());
+    }
     Ok(Prepared { scene: call.scene, action })
 }
 
