@@ -188,7 +188,7 @@ fn params(invocation: &Invocation) -> Value {
 enum TextForm {
     /// The same as the structure (TASKS-MCP-5).
     Envelope,
-    /// One line for people (EASE-COST-3).
+    /// One line for people, unless it is a refusal (EASE-COST-3).
     Line,
 }
 
@@ -212,8 +212,8 @@ fn understand(message: &Value, form: TextForm) -> Result<Answer, String> {
     }
     let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
     let fits = match form {
-        TextForm::Envelope => text == envelope.to_string().as_str(),
-        TextForm::Line => !text.is_empty() && text.lines().count() == 1 && text.len() < 700,
+        TextForm::Line if envelope["success"] == true => text.ends_with(": ok"),
+        TextForm::Line | TextForm::Envelope => text == envelope.to_string().as_str(),
     };
     if !fits {
         return Err(format!("the text of the result is wrong: {result}"));
