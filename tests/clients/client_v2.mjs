@@ -15,12 +15,12 @@ const client = new Client(
   { name: "outside-client-v2", version: "1.0.0" },
   { versionNegotiation: { mode } },
 );
+const era = mode === "auto" ? "modern" : "legacy";
 const report = new Report();
 
 await report.check(`the ${mode} connection speaks the era it should`, async () => {
   await client.connect(transport);
-  const era = client.getProtocolEra();
-  return era === (mode === "auto" ? "modern" : "legacy") ? true : era;
+  return client.getProtocolEra() === era ? true : client.getProtocolEra();
 });
 await play(
   {
@@ -30,6 +30,7 @@ await play(
     getPrompt: (name, args) => client.getPrompt({ name, arguments: args }),
   },
   report,
+  era,
 );
 await client.close();
 report.finish();

@@ -53,7 +53,10 @@ async function result(method, ...options) {
 }
 
 const call = async (name, args) =>
-  envelope(await result("tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(args)));
+  envelope(
+    await result("tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(args)),
+    era,
+  );
 
 const report = new Report();
 const workspace = "outside/inspector";

@@ -25,6 +25,7 @@ await play(
     getPrompt: (name, args) => client.getPrompt({ name, arguments: args }),
   },
   report,
+  "legacy",
 );
 await client.close();
 report.finish();

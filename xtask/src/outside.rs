@@ -24,6 +24,18 @@ const SCRIPT_TIME_MAX: Duration = Duration::from_secs(120);
 /// The protocol revisions that the suite has requirements for.
 const REVISIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
 
+/// Scenarios of the tasks extension that have to pass; the suite does not score extensions. The
+/// others are about tools that ask for input while they run, which no tool of Muster does.
+const EXTENSION_SCENARIOS: [&str; 7] = [
+    "tasks-lifecycle",
+    "tasks-capability-negotiation",
+    "tasks-wire-fields",
+    "tasks-request-state-removal",
+    "tasks-request-headers",
+    "tasks-required-task-error",
+    "tasks-mrtr-composition",
+];
+
 /// Runs every outside check that can run here.
 pub(crate) fn checks(workspace: &Workspace) -> Result<Tally> {
     let place = workspace.target().join("outside");
@@ -78,15 +90,16 @@ fn left_out(what: &str, reason: &str) -> Tally {
 /// The suite, once for each revision, on one server with its fixtures.
 fn conformance(workspace: &Workspace, node: &NodeKit, place: &Path) -> Result<Tally> {
     let program = workspace.target().join("debug/conformance_server");
-    let server = Server::start(&mut Command::new(program), place, "conformance-server")?;
+    let server = Server::start(&mut Command::new(&program), place, "conformance-server")?;
     let url = server.line_with("http://")?;
-    let mut tally = Tally::default();
+    let mut tally = tasks_extension(node, place, &program, url.trim())?;
     for revision in REVISIONS {
         let mut command = node.suite();
         command.args(["server", "--url", url.trim(), "--requirements", revision]);
         let name = format!("conformance-{revision}");
         let ended = Script::start(&mut command, place, &name)?.wait(SCRIPT_TIME_MAX)?;
-        let verdicts = Verdicts::read(&ended.output);
+        let extension: &[_] = if revision == REVISIONS[0] { &EXTENSION_SCENARIOS } else { &[] };
+        let verdicts = Verdicts::read(&ended.output, extension);
         let mut required = verdicts.required();
         if !ended.succeeded && required.failed == 0 {
             required = required + Tally::one(false);
@@ -104,6 +117,19 @@ fn conformance(workspace: &Workspace, node: &NodeKit, place: &Path) -> Result<Ta
     Ok(tally)
 }
 
+/// The official package for the tasks extension, over both transports, on the same fixtures.
+fn tasks_extension(node: &NodeKit, place: &Path, program: &Path, url: &str) -> Result<Tally> {
+    let mut stdio = node.script("tasks_extension.mjs");
+    stdio.arg("stdio").arg(program).arg("stdio");
+    let mut http = node.script("tasks_extension.mjs");
+    http.args(["http", url, "-"]);
+    let mut tally = Tally::default();
+    for (name, mut command) in [("ext-tasks-stdio", stdio), ("ext-tasks-http", http)] {
+        tally = tally + judged(name, Script::start(&mut command, place, name)?)?;
+    }
+    Ok(tally)
+}
+
 /// The suite's summary of the scenarios that count.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Verdicts {
@@ -112,8 +138,9 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    /// Reads `✓ name: 2 passed, 0 failed` lines, less the ones listed later as not scored.
-    fn read(output: &str) -> Self {
+    /// Reads `✓ name: 2 passed, 0 failed` lines, less the ones listed later as not scored, unless
+    /// they are wanted all the same. One that is wanted and did not run counts as failed.
+    fn read(output: &str, wanted: &[&str]) -> Self {
         let summary = output.split("=== SUMMARY ===").nth(1).unwrap_or_default();
         let (scored, unscored) = summary.split_once("Not scored").unwrap_or((summary, ""));
         let is_unscored = |name: &str| {
@@ -124,12 +151,15 @@ impl Verdicts {
         for line in scored.lines() {
             let Some((name, _)) = line.split_once(": ") else { continue };
             match name.split_once(' ') {
-                Some((_, name)) if is_unscored(name) => {}
+                Some((_, name)) if is_unscored(name) && !wanted.contains(&name) => {}
                 Some(("✓", _)) => verdicts.passed += 1,
                 Some(("✗", name)) => verdicts.failed.push(name.to_owned()),
                 Some(_) | None => {}
             }
         }
+        let ran = |name: &str| scored.contains(&format!(" {name}: "));
+        let missing = wanted.iter().filter(|name| !ran(name));
+        verdicts.failed.extend(missing.map(|name| (*name).to_owned()));
         verdicts
     }
 
@@ -269,7 +299,10 @@ mod tests {
                       Total: 4 passed, 12 failed\n\nNot scored for 2025-11-25: 1 failing.\n  \
                       ✗ tasks (extension)\n  ✓ extra (pending)\n";
         let expected = Verdicts { passed: 1, failed: vec!["tools-list".to_owned()] };
-        assert_eq!(Verdicts::read(output), expected);
-        assert_eq!(Verdicts::read("no summary"), Verdicts::default());
+        assert_eq!(Verdicts::read(output, &[]), expected);
+        assert_eq!(Verdicts::read("no summary", &[]), Verdicts::default());
+        let wanted = Verdicts::read(output, &["tasks", "extra", "absent"]);
+        assert_eq!(wanted.passed, 2);
+        assert_eq!(wanted.failed, ["tools-list", "tasks", "absent"]);
     }
 }

@@ -2,15 +2,18 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use crate::CallWatch;
 use muster_core::{Author, AuthorKind, AuthorSurface, CallFacts};
 
 /// The caller of an operation, as its surface knows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Caller {
     /// Whom the events of the call name.
     pub by: Option<Arc<Author>>,
     /// Where the caller works.
     pub directory: Option<PathBuf>,
+    /// How it hears of the progress of the call and cancels it.
+    pub watch: CallWatch,
 }
 
 /// The login name of the person who started this process.
@@ -24,7 +27,7 @@ impl Caller {
     /// A caller about whom no more is known than who it is.
     #[must_use]
     pub fn of(kind: AuthorKind, name: &str, via: AuthorSurface) -> Self {
-        Self { by: Some(Arc::new(Author::new(kind, name, via))), directory: None }
+        Self { by: Some(Arc::new(Author::new(kind, name, via))), ..Self::default() }
     }
 
     /// What the rules may know of it.

@@ -177,6 +177,8 @@ pub enum ErrorCode {
     SessionMismatch,
     /// The session was deleted.
     SessionEnded,
+    /// The caller cancelled the call before it wrote anything.
+    CallCancelled,
     /// The write lock was not free in time.
     StoreBusy,
     /// The store failed.

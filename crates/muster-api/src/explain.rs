@@ -64,7 +64,7 @@ fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanati
     Explanation { code, kind, meaning, when, remedy }
 }
 
-const ERRORS: [(ErrorCode, Words); 22] = [
+const ERRORS: [(ErrorCode, Words); 23] = [
     (
         ErrorCode::InvalidInput,
         [
@@ -233,6 +233,14 @@ const ERRORS: [(ErrorCode, Words); 22] = [
             "The session was deleted, and its lists and history with it.",
             "todo_read or todo_write of a caller that is still bound to it.",
             "Start a new session; an ended one accepts no more calls.",
+        ],
+    ),
+    (
+        ErrorCode::CallCancelled,
+        [
+            "The call was cancelled by its caller.",
+            "A call that takes long, for example one that runs checks. Nothing was written.",
+            "Call again when the result is wanted after all.",
         ],
     ),
     (

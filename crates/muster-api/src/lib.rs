@@ -28,6 +28,7 @@ mod tasks;
 mod tests;
 mod todos;
 mod toolset;
+mod watch;
 
 pub mod checks {
     //! The checks of a project: its file, and running them.
@@ -65,3 +66,4 @@ pub use sessions::{
 pub use tasks::{CALL_BYTES_MAX, Focus};
 pub use todos::SessionBinding;
 pub use toolset::Toolset;
+pub use watch::CallWatch;

@@ -114,6 +114,7 @@ mod tests {
             title: "Sample | task",
             toolset: Toolset::Daily,
             effect: OperationEffect::Set,
+            may_take_long: false,
             brief: |_| false,
             request: Lazy::new(Box::new(|| RequestShape { description, schema })),
             result_schema: Lazy::new(Box::new(muster_core::schema::Schema::default)),

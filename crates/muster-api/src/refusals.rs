@@ -214,3 +214,9 @@ fn revision_mismatch(
         .with("actual", &actual)
         .suggesting(context)
 }
+
+/// What a call answers that its caller cancelled in time.
+pub(crate) fn cancelled(tool: &str) -> ApiError {
+    let message = format!("{tool} was cancelled before it wrote anything");
+    ApiError::new(ErrorCode::CallCancelled, message, "Call again if the result is still wanted.")
+}

@@ -39,6 +39,8 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     const TOOLSET: Toolset = Toolset::Full;
     /// What it can do to the state.
     const EFFECT: OperationEffect;
+    /// Whether a call may take longer than a client likes to wait for a reply.
+    const MAY_TAKE_LONG: bool = false;
     /// What a successful answer holds as `result`.
     type Response: Serialize + JsonSchema + 'static;
 
@@ -62,6 +64,9 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
 /// them.
 pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
+/// Checks the arguments of a call and lets its operation prepare it.
+type PrepareFn = fn(&App, &Caller, Map<String, Value>) -> Result<Prepared, CallFailure>;
+
 /// What the request type says about itself.
 #[derive(Debug)]
 pub(crate) struct RequestShape {
@@ -80,10 +85,13 @@ pub struct OperationRow {
     pub toolset: Toolset,
     /// What it can do to the state.
     pub effect: OperationEffect,
+    /// Whether a call may take longer than a client likes to wait for a reply, because it runs the
+    /// checks of a project.
+    pub may_take_long: bool,
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
     pub(crate) request: Lazy<RequestShape>,
     pub(crate) result_schema: Lazy<Schema>,
-    pub(crate) prepare: fn(&App, &Caller, Map<String, Value>) -> Result<Prepared, CallFailure>,
+    pub(crate) prepare: PrepareFn,
 }
 
 impl OperationRow {
@@ -94,6 +102,7 @@ impl OperationRow {
             title: O::TITLE,
             toolset: O::TOOLSET,
             effect: O::EFFECT,
+            may_take_long: O::MAY_TAKE_LONG,
             brief: O::is_brief,
             request: Lazy::new(Box::new(RequestShape::of::<O>)),
             result_schema: Lazy::new(Box::new(schema::output::<O::Response>)),

@@ -7,7 +7,7 @@ use crate::{
     App, Caller, OperationEffect, Warning, WarningCode,
     arguments::{self, Reason},
     call::{CallFailure, CheckedCall, Prepared, Scene},
-    forms,
+    forms, refusals,
     registry::Operation,
 };
 
@@ -59,6 +59,9 @@ pub(crate) fn prepare<O: Operation>(
         scene: Scene { tool: row.name, digest, warnings, caller: caller.clone() },
     };
     let action = operation.run(&call)?;
+    if call.scene.caller.watch.is_cancelled() {
+        return Err(refusals::cancelled(row.name).into());
+    }
     Ok(Prepared { scene: call.scene, action })
 }
 

@@ -7,7 +7,7 @@ use muster_engine::FixedClock;
 use muster_store::MemoryStore;
 use serde_json::{Map, Value, json};
 
-use crate::{App, AppOptions, Toolset};
+use crate::{App, AppOptions, CallWatch, Caller, Toolset};
 
 mod any_json;
 mod atomicity;
@@ -37,6 +37,40 @@ fn ok(app: &App, name: &str, arguments: Value) -> Value {
     let answer = call(app, name, arguments);
     assert_eq!(answer["success"], json!(true), "{name}: {answer:#}");
     answer["result"].clone()
+}
+
+fn watched(watch: &CallWatch) -> Caller {
+    Caller { watch: watch.clone(), ..Caller::default() }
+}
+
+#[test]
+fn a_cancelled_call_writes_nothing() {
+    let app = app();
+    let watch = CallWatch::new(drop);
+    watch.cancel();
+    let arguments = json!({"workspace": "acme", "title": "Plan"});
+    let arguments = arguments.as_object().unwrap();
+    let refused = app.call_as(&watched(&watch), "tasks_create", arguments.clone()).to_json();
+    assert_eq!(refused["error"]["code"], json!("CALL_CANCELLED"), "{refused:#}");
+    let created = app.call_as(&watched(&CallWatch::new(drop)), "tasks_create", arguments.clone());
+    assert_eq!(created.to_json()["result"]["id"], json!("PLAN-001"), "the first that was written");
+}
+
+/// PROOF-GATE-4.
+#[test]
+fn the_calls_that_run_checks_may_take_long() {
+    let app = app();
+    let long = app.registry().rows().iter().filter(|row| row.may_take_long);
+    let mut names: Vec<_> = long.map(|row| row.name).collect();
+    names.sort_unstable();
+    let closing = [
+        "tasks_close_step",
+        "tasks_close_task",
+        "tasks_complete",
+        "tasks_macro_close_step",
+        "tasks_macro_finish",
+    ];
+    assert_eq!(names, closing);
 }
 
 #[test]

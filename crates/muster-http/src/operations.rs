@@ -120,7 +120,8 @@ fn status_of(code: ErrorCode) -> StatusCode {
         ErrorCode::RevisionMismatch
         | ErrorCode::IdempotencyConflict
         | ErrorCode::UndoConflict
-        | ErrorCode::SessionMismatch => StatusCode::CONFLICT,
+        | ErrorCode::SessionMismatch
+        | ErrorCode::CallCancelled => StatusCode::CONFLICT,
         ErrorCode::CheckpointsNotConfirmed
         | ErrorCode::ProofRequired
         | ErrorCode::CheckRequired

@@ -12,13 +12,13 @@ use muster_api::echo;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestMethod,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-        UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{RequestContext, SubscriptionContext},
 };
@@ -28,6 +28,7 @@ use crate::{
     backend::{Backend, McpCall},
     follow::{self, Followed},
     lane::LaneTurn,
+    long_calls::{LongCalls, cancelled},
     toolset_choice,
 };
 
@@ -47,7 +48,7 @@ const RETIRED_METHODS: [&str; 5] =
     ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 /// Methods that the SDK reports as unknown when their parameters do not parse.
-const METHODS_WITH_PARAMETERS: [&str; 8] = [
+const METHODS_WITH_PARAMETERS: [&str; 11] = [
     "tools/call",
     "tools/list",
     "prompts/get",
@@ -56,18 +57,22 @@ const METHODS_WITH_PARAMETERS: [&str; 8] = [
     "resources/list",
     "completion/complete",
     "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
 ];
 
 /// A [`Backend`] as the SDK sees it; one for each connection.
 pub struct McpAdapter {
     backend: Arc<dyn Backend>,
+    long_calls: Arc<LongCalls>,
     followed: Followed,
 }
 
 impl McpAdapter {
-    /// Mounts a backend.
-    pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Self { backend, followed: Followed::default() }
+    /// Mounts a backend; the handles are shared by all connections of an endpoint.
+    pub(crate) fn new(backend: Arc<dyn Backend>, long_calls: Arc<LongCalls>) -> Self {
+        Self { backend, long_calls, followed: Followed::default() }
     }
 
     /// TASKS-MCP-3.
@@ -105,7 +110,9 @@ impl ServerHandler for McpAdapter {
             // Its clients know the revision before it, and possibly none after it.
             request.protocol_version = ProtocolVersion::V_2024_11_05;
         }
-        let answer = self.negotiate_initialize(&request)?;
+        let mut answer = self.negotiate_initialize(&request)?;
+        // Extensions belong to the stateless revision.
+        answer.capabilities.extensions = None;
         request.protocol_version = answer.protocol_version.clone();
         context.peer.set_peer_info(request);
         Ok(answer)
@@ -143,10 +150,42 @@ impl ServerHandler for McpAdapter {
             None => None,
         };
         let call = call.in_place(place);
+        if self.backend.may_take_long(&request.name)
+            && call.takes_handles()
+            && let Some(room) = self.long_calls.room()
+        {
+            let backend = Arc::clone(&self.backend);
+            return self.long_calls.call(backend, request, call, room).await;
+        }
         tokio::select! {
             answer = self.backend.call_tool(request, call.clone()) => answer,
             () = call.cancelled() => Err(cancelled()),
         }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.long_calls.get(&request.task_id)?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // No call with a handle asks for input, so there is nothing that a response could be for.
+        self.long_calls.get(&request.task_id).map(drop)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.long_calls.cancel(&request.task_id)
     }
 
     async fn list_resources(
@@ -254,9 +293,4 @@ impl ServerHandler for McpAdapter {
         let message = format!("unknown method {:?}", echo(method));
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
-}
-
-/// Never reaches the client: the SDK drops the response to a cancelled request.
-fn cancelled() -> ErrorData {
-    ErrorData::internal_error("the request was cancelled", None)
 }

@@ -1,33 +1,30 @@
 //! The product's backend: the rows of the application's registry as tools, plans and tasks as
 //! resources, workflows as prompts.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use muster_api::{App, Caller, Envelope, OperationEffect, Toolset};
+use muster_api::{App, CallWatch, Caller, Envelope, OperationEffect, Toolset};
 use rmcp::{
     ErrorData,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompletionInfo, ContentBlock, GetPromptRequestParams, GetPromptResponse, JsonObject,
-        ListResourcesResult, Prompt, ReadResourceRequestParams, ReadResourceResponse,
-        ResourceTemplate, ServerConfig, SubscriptionFilter, Tool,
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompletionInfo,
+        GetPromptRequestParams, GetPromptResponse, JsonObject, ListResourcesResult, Prompt,
+        ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
+        SubscriptionFilter, Tool,
     },
 };
-use serde_json::Value;
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::sync::mpsc;
 
 use crate::{
+    answer::ResultForm,
     backend::{Backend, BackendFuture, Following, McpCall},
+    blocking::{self, broken},
     catalogue::Catalogue,
     changes::ResourcePosition,
     prompts,
     reader::{self, OperationReader},
     resources::{self, ResourceAddress},
-    splice,
 };
-
-/// A call that takes longer reports progress this often (MCP-TOOL-7).
-const PROGRESS_PERIOD: Duration = Duration::from_secs(1);
 
 /// The application behind the adapter. Creating one is free; tools are built on first use.
 pub struct AppBackend {
@@ -56,6 +53,9 @@ impl AppBackend {
     /// unless another writer is active.
     fn is_brief(&self, request: &CallToolRequestParams) -> bool {
         let Some(row) = self.app.registry().get(&request.name) else { return false };
+        if row.may_take_long {
+            return false;
+        }
         match row.effect {
             OperationEffect::Read => row.is_brief(request.arguments.as_ref()),
             OperationEffect::Write | OperationEffect::Set | OperationEffect::Destroy => {
@@ -76,24 +76,6 @@ impl OperationReader for AppBackend {
     }
 }
 
-/// The result of an operation. On a line the transport fills in the structure from the text.
-fn tool_result(envelope: &Envelope, on_a_line: bool) -> CallToolResult {
-    let structure = (!on_a_line).then(|| envelope.to_json());
-    let mut result = enveloped(envelope.to_text(), structure, envelope.success);
-    if on_a_line {
-        splice::mark(&mut result);
-    }
-    result
-}
-
-/// The same envelope as text and as structure, and always an error flag (TASKS-MCP-5, RUNS-TOOL-2).
-pub(crate) fn enveloped(text: String, structure: Option<Value>, success: bool) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = structure;
-    result.is_error = Some(!success);
-    result
-}
-
 /// Calls an operation on this thread; a panic in it fails this call only.
 fn in_place(
     app: &App,
@@ -106,28 +88,6 @@ fn in_place(
         tracing::error!(tool = %request.name, "operation panicked");
         ErrorData::internal_error("the operation failed inside the server", None)
     })
-}
-
-pub(crate) fn broken(error: &tokio::task::JoinError) -> ErrorData {
-    tracing::error!(%error, "operation panicked or was cancelled");
-    ErrorData::internal_error("the operation failed inside the server", None)
-}
-
-/// Waits for a running call; calls `beat` with the elapsed seconds as long as it runs.
-pub(crate) async fn with_heartbeat<T, B: Future<Output = ()>>(
-    mut running: JoinHandle<T>,
-    mut beat: impl FnMut(u32) -> B,
-) -> Result<T, ErrorData> {
-    let mut seconds = 0;
-    loop {
-        match tokio::time::timeout(PROGRESS_PERIOD, &mut running).await {
-            Ok(ended) => return ended.map_err(|error| broken(&error)),
-            Err(_elapsed) => {
-                seconds += 1;
-                beat(seconds).await;
-            }
-        }
-    }
 }
 
 impl Backend for AppBackend {
@@ -151,6 +111,10 @@ impl Backend for AppBackend {
         self.catalogue.reads_only(name)
     }
 
+    fn may_take_long(&self, name: &str) -> bool {
+        self.catalogue.may_take_long(name)
+    }
+
     fn nearest_tool(&self, name: &str) -> String {
         self.catalogue.nearest_tool(name)
     }
@@ -161,21 +125,18 @@ impl Backend for AppBackend {
         call: McpCall,
     ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
-            let on_a_line = call.is_on_a_line();
+            let form = ResultForm::of(&call);
             let caller = self.caller(&call);
-            if on_a_line && self.is_brief(&request) {
-                return Ok(tool_result(&in_place(&self.app, &caller, request)?, on_a_line).into());
+            if call.is_on_a_line() && self.is_brief(&request) {
+                return Ok(form.result(&in_place(&self.app, &caller, request)?).into());
             }
             let app = Arc::clone(&self.app);
-            let held = call.clone();
-            let running = tokio::task::spawn_blocking(move || {
+            let work = move |watch: &CallWatch| {
                 let arguments = request.arguments.unwrap_or_default();
-                let answer = app.call_as(&caller, &request.name, arguments);
-                drop(held);
-                tool_result(&answer, on_a_line)
-            });
-            let beat = |seconds| call.report(f64::from(seconds), None, "still working");
-            Ok(with_heartbeat(running, beat).await?.into())
+                let caller = Caller { watch: watch.clone(), ..caller };
+                form.result(&app.call_as(&caller, &request.name, arguments))
+            };
+            Ok(blocking::run(&call, work).await?.into())
         })
     }
 

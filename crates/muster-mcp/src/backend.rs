@@ -5,7 +5,11 @@
 
 #![expect(deprecated, reason = "revisions before 2026-07-28 have log levels")]
 
-use std::{pin::Pin, sync::Arc};
+use std::{
+    mem,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use muster_api::Toolset;
 use muster_core::{Author, AuthorKind, AuthorSurface};
@@ -22,7 +26,7 @@ use rmcp::{
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use crate::lane::LaneTurn;
+use crate::{lane::LaneTurn, line::InFlight, long_calls::CallStatus};
 
 /// A boxed result, or a JSON-RPC error for what is not a rejection (MCP-TOOL-4).
 pub type BackendFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>;
@@ -37,17 +41,57 @@ pub type Following = BackendFuture<'static, ()>;
 #[derive(Clone, Debug)]
 pub struct McpCall {
     context: RequestContext<RoleServer>,
-    place: Option<Arc<OwnedSemaphorePermit>>,
+    place: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+    /// Where progress goes instead, once the client waits for a handle.
+    status: Option<CallStatus>,
 }
 
 impl McpCall {
     pub(crate) fn new(context: RequestContext<RoleServer>) -> Self {
-        Self { context, place: None }
+        Self { context, place: Arc::default(), status: None }
     }
 
-    pub(crate) fn in_place(mut self, place: Option<OwnedSemaphorePermit>) -> Self {
-        self.place = place.map(Arc::new);
+    pub(crate) fn in_place(self, place: Option<OwnedSemaphorePermit>) -> Self {
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
         self
+    }
+
+    /// Lets later calls of the connection run.
+    pub(crate) fn leave_place(&self) {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Makes the call independent of its request, whose reply may be a handle: it has its own
+    /// cancellation and tells its status instead of sending progress. Returns the request as it
+    /// was, for its cancellation, and the status.
+    pub(crate) fn detach(&mut self) -> (Self, CallStatus) {
+        let asker = self.clone();
+        let status = CallStatus::new();
+        mem::take(&mut self.context.ct);
+        // Its result may be sent as part of another one, so no transport can complete it.
+        self.context.extensions.remove::<LaneTurn>();
+        self.context.extensions.remove::<InFlight>();
+        self.status = Some(status.clone());
+        (asker, status)
+    }
+
+    /// Whether the request is of the stateless revision or a later one.
+    pub(crate) fn is_modern(&self) -> bool {
+        self.context.protocol_version().is_some_and(|version| !version.has_initialize())
+    }
+
+    /// Whether the client can be given a handle instead of a result.
+    pub(crate) fn takes_handles(&self) -> bool {
+        let declared = self.context.client_capabilities();
+        self.is_modern() && declared.is_some_and(|client| client.supports_tasks())
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.context.ct.cancel();
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.context.ct.is_cancelled()
     }
 
     /// Whether the request came over stdio, whose transport can copy the text into the structure
@@ -74,8 +118,12 @@ impl McpCall {
         self.context.ct.cancelled().await;
     }
 
-    /// Sends progress to the client if it asked for it.
+    /// Sends progress to the client if it asked for it, or makes it the status of a handle.
     pub async fn report(&self, done: f64, total: Option<f64>, message: &str) {
+        if let Some(status) = &self.status {
+            status.set(message);
+            return;
+        }
         let Some(token) = self.context.meta.get_progress_token() else { return };
         let mut progress = ProgressNotificationParam::new(token, done).with_message(message);
         if let Some(total) = total {
@@ -104,6 +152,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Whether calls of this tool write nothing and so may overtake each other; `None` for an
     /// unknown one.
     fn reads_only(&self, name: &str) -> Option<bool>;
+
+    /// Whether calls of this tool may take longer than a client likes to wait. A call with a handle
+    /// is not dropped when it is cancelled: it sees [`McpCall::cancelled`] and ends early.
+    fn may_take_long(&self, name: &str) -> bool {
+        let _unused = name;
+        false
+    }
 
     /// The existing tool name closest to a mistyped one.
     fn nearest_tool(&self, name: &str) -> String;

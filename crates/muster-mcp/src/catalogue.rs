@@ -45,6 +45,7 @@ impl Catalogue {
             .enable_resources_subscribe()
             .enable_prompts()
             .enable_completions()
+            .enable_tasks()
             .build();
         let identity =
             Implementation::new("muster", env!("CARGO_PKG_VERSION")).with_title("Muster");
@@ -66,6 +67,10 @@ impl Catalogue {
 
     pub(crate) fn reads_only(&self, name: &str) -> Option<bool> {
         self.registry.get(name).map(|row| row.effect == OperationEffect::Read)
+    }
+
+    pub(crate) fn may_take_long(&self, name: &str) -> bool {
+        self.registry.get(name).is_some_and(|row| row.may_take_long)
     }
 
     pub(crate) fn nearest_tool(&self, name: &str) -> String {

@@ -28,6 +28,7 @@ use crate::{
     adapter::McpAdapter,
     backend::Backend,
     http_sessions::HttpSessions,
+    long_calls::LongCalls,
     message,
     request_id::{RequestIdScanner, RequestSender},
     toolset_choice::{self, RequestedToolset},
@@ -67,6 +68,7 @@ impl HttpOptions {
 pub struct HttpEndpoint {
     protocol: StreamableHttpService<McpAdapter, LocalSessionManager>,
     sessions: Arc<HttpSessions>,
+    long_calls: Arc<LongCalls>,
     request_bytes_max: usize,
 }
 
@@ -80,18 +82,23 @@ pub fn http_endpoint(backend: Arc<dyn Backend>, options: HttpOptions) -> HttpEnd
         .with_allowed_origins(options.allowed_origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(options.request_bytes_max);
-    let factory = move || Ok(McpAdapter::new(Arc::clone(&backend)));
+    let long_calls = Arc::new(LongCalls::new());
+    let of_adapters = Arc::clone(&long_calls);
+    let factory = move || Ok(McpAdapter::new(Arc::clone(&backend), Arc::clone(&of_adapters)));
     HttpEndpoint {
         protocol: StreamableHttpService::new(factory, sessions.open(), config),
         sessions,
+        long_calls,
         request_bytes_max: options.request_bytes_max,
     }
 }
 
 impl HttpEndpoint {
-    /// Ends all streams and sessions, so that the server can shut down.
+    /// Ends all streams and sessions and cancels calls with a handle, so that the server can shut
+    /// down.
     pub fn shut_down(&self) {
         self.protocol.config.cancellation_token.cancel();
+        self.long_calls.cancel_all();
     }
 
     pub async fn answer(&self, request: Request<Body>) -> Response<Body> {

@@ -12,8 +12,10 @@
 //! not here: the HTTP surface wraps this endpoint in its own layer.
 
 mod adapter;
+mod answer;
 mod app_backend;
 mod backend;
+mod blocking;
 mod catalogue;
 mod changes;
 mod follow;
@@ -22,6 +24,7 @@ mod http_endpoint;
 mod http_sessions;
 mod lane;
 mod line;
+mod long_calls;
 mod message;
 mod node_backend;
 mod outbox;

@@ -53,7 +53,9 @@ const DELIVERY_MAX: Duration = Duration::from_secs(3);
 
 /// Counts a request as unanswered for as long as it is held.
 #[derive(Clone)]
-struct InFlight(#[expect(dead_code, reason = "held for its drop")] Arc<OwnedSemaphorePermit>);
+pub(crate) struct InFlight(
+    #[expect(dead_code, reason = "held for its drop")] Arc<OwnedSemaphorePermit>,
+);
 
 /// One connection.
 pub(crate) struct LineTransport {

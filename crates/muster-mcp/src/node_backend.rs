@@ -9,13 +9,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muster_api::{Clock as _, Envelope, Registry, SystemClock, Toolset};
+use muster_api::{CallWatch, Clock as _, Envelope, Registry, SystemClock, Toolset};
 use rmcp::{
     ErrorData,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompletionInfo, GetPromptRequestParams, GetPromptResponse, JsonObject, ListResourcesResult,
-        Prompt, ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompletionInfo,
+        GetPromptRequestParams, GetPromptResponse, JsonObject, ListResourcesResult, Prompt,
+        ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
         SubscriptionFilter, Tool,
     },
 };
@@ -23,8 +23,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::{
-    app_backend::{broken, enveloped, with_heartbeat},
+    answer::ResultForm,
     backend::{Backend, BackendFuture, Following, McpCall},
+    blocking::{self, broken},
     catalogue::Catalogue,
     prompts,
     reader::{self, OperationReader},
@@ -114,11 +115,6 @@ fn unreached(tool: &str, message: &str, timestamp: &str) -> Value {
     })
 }
 
-fn result(envelope: Value) -> CallToolResult {
-    let success = envelope["success"] == true;
-    enveloped(envelope.to_string(), Some(envelope), success)
-}
-
 impl Backend for NodeBackend {
     fn describe(&self) -> ServerConfig {
         let mut config = self.catalogue.describe();
@@ -149,6 +145,10 @@ impl Backend for NodeBackend {
         Some(self.catalogue.reads_only(name).unwrap_or(false))
     }
 
+    fn may_take_long(&self, name: &str) -> bool {
+        self.catalogue.may_take_long(name)
+    }
+
     fn nearest_tool(&self, name: &str) -> String {
         self.catalogue.nearest_tool(name)
     }
@@ -160,14 +160,13 @@ impl Backend for NodeBackend {
     ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
             let server = Arc::clone(&self.server);
-            let held = call.clone();
-            let running = tokio::task::spawn_blocking(move || {
+            let form = ResultForm::of(&call);
+            let work = move |_: &CallWatch| {
                 let answer = server.call(&request.name, request.arguments.unwrap_or_default());
-                drop(held);
-                result(answer.unwrap_or_else(|error| unreached(&request.name, &error, &now())))
-            });
-            let beat = |seconds| call.report(f64::from(seconds), None, "still working");
-            Ok(with_heartbeat(running, beat).await?.into())
+                let unreached = |error: String| unreached(&request.name, &error, &now());
+                form.foreign_result(answer.unwrap_or_else(unreached))
+            };
+            Ok(blocking::run(&call, work).await?.into())
         })
     }
 
@@ -235,23 +234,4 @@ impl OperationReader for NodeBackend {
 
 fn now() -> String {
     SystemClock.now().rfc3339()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{result, unreached};
-
-    #[test]
-    fn runs_tool_2_an_envelope_is_text_and_structure_and_a_verdict() {
-        let refused = result(json!({"success": false, "error": {"code": "NO_EDGE"}}));
-        assert_eq!(refused.is_error, Some(true));
-        assert_eq!(refused.structured_content.unwrap()["error"]["code"], "NO_EDGE");
-        assert_eq!(result(json!({"success": true})).is_error, Some(false));
-        let lost = result(unreached("report", "no answer", "2026-01-01T00:00:00.000Z"));
-        let structure = lost.structured_content.unwrap();
-        assert_eq!((lost.is_error, &structure["intent"]), (Some(true), &json!("report")));
-        assert_eq!(structure["error"]["message"], "no answer");
-    }
 }

@@ -1,8 +1,8 @@
-//! An envelope that a reply contains twice, written once (TASKS-MCP-5).
+//! An envelope that is JSON text already, written into a reply as its structure (TASKS-MCP-5).
 //!
-//! The envelope goes out as text and as structure. Its text is already JSON, so the line transport
-//! copies it into the place of the structure instead of building a tree of values and serializing
-//! that again. Until then a placeholder marks the place; other transports never see it.
+//! The line transport copies the text into the place of the structure, and for older revisions also
+//! into the place of the text, instead of building a tree of values and serializing that again.
+//! Until then placeholders mark the places; other transports never see them.
 
 use std::{io, mem};
 
@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-/// Placeholder for a structure that equals the text, and for the text while the rest is written. No
+/// Placeholder for the envelope, and the beginning of a structure that is the text of one. No
 /// backend emits this string.
 const MARK: &str = "\u{0}as text";
 /// The placeholder in its two places on the wire.
@@ -20,42 +20,62 @@ const STRUCTURE_PLACE: &[u8] = b"\"structuredContent\":\"\\u0000as text\"";
 /// Bytes of a place that are the mark, with its quotes.
 const MARK_BYTES: usize = b"\"\\u0000as text\"".len();
 
-/// Leaves the structure of a result to the transport: it will equal the text.
-pub(crate) fn mark(result: &mut CallToolResult) {
-    result.structured_content = Some(Value::String(MARK.to_owned()));
+/// A result whose structure the transport writes from the text of an envelope. Without a line for
+/// people, its text is the envelope, too.
+pub(crate) fn left_to_the_transport(mut envelope: String, line: Option<String>) -> CallToolResult {
+    let text = line.unwrap_or_else(|| MARK.to_owned());
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    envelope.insert_str(0, MARK);
+    result.structured_content = Some(Value::String(envelope));
+    result
 }
 
-/// Writes a message, with the text also in the place of a marked structure.
+/// Writes a message, with the envelope in its marked places.
 pub(crate) fn write(buffer: &mut Vec<u8>, mut message: ServerJsonRpcMessage) -> io::Result<()> {
-    let Some(text) = take_text(&mut message) else {
+    let Some(left) = take_envelope(&mut message) else {
         return Ok(serde_json::to_writer(buffer, &message)?);
     };
+    let text = &left.marked[MARK.len()..];
     let frame = serde_json::to_vec(&message)?;
     let place = |wanted| {
         find(&frame, wanted)
             .map(|at| at + wanted.len())
             .ok_or_else(|| io::Error::other("a marked text or structure has no place"))
     };
-    let text_end = place(TEXT_PLACE)?;
     let structure_end = place(STRUCTURE_PLACE)?;
     buffer.reserve(frame.len() + 2 * text.len() + text.len() / 4);
-    buffer.extend_from_slice(&frame[..text_end - MARK_BYTES]);
-    write_string(buffer, &text);
-    buffer.extend_from_slice(&frame[text_end..structure_end - MARK_BYTES]);
+    let mut written = 0;
+    if left.is_text {
+        let text_end = place(TEXT_PLACE)?;
+        buffer.extend_from_slice(&frame[..text_end - MARK_BYTES]);
+        write_string(buffer, text);
+        written = text_end;
+    }
+    buffer.extend_from_slice(&frame[written..structure_end - MARK_BYTES]);
     buffer.extend_from_slice(text.as_bytes());
     buffer.extend_from_slice(&frame[structure_end..]);
     Ok(())
 }
 
-/// Takes the text out of a result whose structure was left to the transport, and marks its place.
-fn take_text(message: &mut ServerJsonRpcMessage) -> Option<String> {
+/// An envelope that was left to the transport.
+struct LeftEnvelope {
+    /// Its text behind the mark.
+    marked: String,
+    /// Whether it is the text of the result, too.
+    is_text: bool,
+}
+
+/// Takes an envelope that was left to the transport, and leaves the mark in its place.
+fn take_envelope(message: &mut ServerJsonRpcMessage) -> Option<LeftEnvelope> {
     let JsonRpcMessage::Response(response) = message else { return None };
     let ServerResult::CallToolResult(result) = &mut response.result else { return None };
-    let marked = result.structured_content.as_ref()?.as_str()? == MARK;
-    match result.content.as_mut_slice() {
-        [ContentBlock::Text(only)] if marked => Some(mem::replace(&mut only.text, MARK.to_owned())),
-        _ => None,
+    let Some(Value::String(structure)) = &mut result.structured_content else { return None };
+    if !structure.starts_with(MARK) {
+        return None;
     }
+    let marked = mem::replace(structure, MARK.to_owned());
+    let is_text = matches!(&*result.content, [ContentBlock::Text(only)] if only.text == MARK);
+    Some(LeftEnvelope { marked, is_text })
 }
 
 /// Writes JSON text as a JSON string: what needs an escape are its quotes and backslashes.
@@ -128,7 +148,7 @@ mod tests {
     use rmcp::model::{CallToolResult, ContentBlock, JsonRpcMessage, RequestId, ServerResult};
     use serde_json::{Value, json};
 
-    use super::{mark, write, write_string};
+    use super::{left_to_the_transport, write, write_string};
 
     fn written(result: CallToolResult) -> Value {
         let result = ServerResult::CallToolResult(result);
@@ -139,14 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_structure_is_the_text() {
+    fn an_envelope_left_to_the_transport_is_written_in_its_places() {
         let tricky = "\"structuredContent\":\"\\u0000as text\" größe \u{0}as text";
         let envelope = json!({"success": true, "result": {"title": tricky, "n": [1, null]}});
-        let mut marked = CallToolResult::success(vec![ContentBlock::text(envelope.to_string())]);
-        let mut built = marked.clone();
-        built.structured_content = Some(envelope);
-        mark(&mut marked);
-        assert_eq!(written(marked), written(built));
+        for line in [None, Some(format!("create: {tricky}"))] {
+            let text = line.clone().unwrap_or_else(|| envelope.to_string());
+            let mut built = CallToolResult::success(vec![ContentBlock::text(text)]);
+            built.structured_content = Some(envelope.clone());
+            let left = left_to_the_transport(envelope.to_string(), line);
+            assert_eq!(written(left), written(built));
+        }
     }
 
     #[test]

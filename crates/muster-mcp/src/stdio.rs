@@ -14,6 +14,7 @@ use crate::{
     adapter::McpAdapter,
     backend::Backend,
     line::{LineSource, LineTransport, Sink, Stopped},
+    long_calls::LongCalls,
     stdio_streams,
 };
 
@@ -55,7 +56,8 @@ async fn serve(
     mut stop: Stop,
 ) -> Result<(), ServeError> {
     let (stopping, stopped) = watch::channel(false);
-    let running = connect(backend, source, sink, stopped);
+    let long_calls = Arc::new(LongCalls::new());
+    let running = connect(backend, Arc::clone(&long_calls), source, sink, stopped);
     let mut waiting = std::pin::pin!(running.waiting());
     let ended = tokio::select! {
         ended = &mut waiting => ended,
@@ -68,6 +70,8 @@ async fn serve(
             }
         }
     };
+    // Nobody can ask for their results any more.
+    long_calls.stop().await;
     let reason = ended.map_err(ServeError::Loop)?;
     if let QuitReason::JoinError(error) = reason {
         return Err(ServeError::Loop(error));
@@ -82,12 +86,13 @@ async fn serve(
 /// client of either era may open the connection its own way (TASKS-MCP-2).
 pub(crate) fn connect(
     backend: Arc<dyn Backend>,
+    long_calls: Arc<LongCalls>,
     source: LineSource,
     sink: Sink,
     stop: Stopped,
 ) -> RunningService<rmcp::RoleServer, McpAdapter> {
     let transport = LineTransport::new(Arc::clone(&backend), source, sink, stop);
-    serve_directly(McpAdapter::new(backend), transport, None)
+    serve_directly(McpAdapter::new(backend, long_calls), transport, None)
 }
 
 /// The signals that end the process.

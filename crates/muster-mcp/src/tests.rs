@@ -4,6 +4,7 @@ mod app;
 mod app_parts;
 mod fixture;
 mod http;
+mod long_calls;
 mod message;
 mod stdio;
 mod wire;

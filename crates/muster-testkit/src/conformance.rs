@@ -8,6 +8,7 @@
 mod contents;
 mod dialogue;
 mod inputs;
+mod jobs;
 mod prompts;
 mod resources;
 mod tools;
@@ -65,6 +66,7 @@ impl Fixtures {
             name if name.starts_with("test_input_required_result") => {
                 inputs::answer(&request, call, &self.seal)
             }
+            name if jobs::NAMES.contains(&name) => jobs::answer(&request, call).await,
             "test_streaming_elicitation" => Ok(inputs::ask_name().into()),
             _ => match contents::fixed(&request.name) {
                 Some(result) => Ok(result.into()),
@@ -85,6 +87,7 @@ impl Backend for Fixtures {
             .enable_resources_subscribe()
             .enable_completions()
             .enable_logging()
+            .enable_tasks()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("muster-conformance", env!("CARGO_PKG_VERSION")))
@@ -105,6 +108,10 @@ impl Backend for Fixtures {
 
     fn reads_only(&self, name: &str) -> Option<bool> {
         self.tool(name).map(|_| true)
+    }
+
+    fn may_take_long(&self, name: &str) -> bool {
+        jobs::NAMES.contains(&name)
     }
 
     fn nearest_tool(&self, _name: &str) -> String {

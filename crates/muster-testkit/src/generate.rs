@@ -122,6 +122,7 @@ fn step_to_add(task: TaskId, step: u32) -> NewStep {
             tests: Some(vec!["kill the importer between two batches".to_owned()]),
             blockers: None,
             proof_modes: None,
+            checks: None,
         },
     }
 }
@@ -165,6 +166,7 @@ fn block(draft: &mut Draft<'_, TaskAggregate>, task: TaskId) -> Drafted {
         tests: None,
         blockers: Some(vec!["waits for the schema of the new table".to_owned()]),
         proof_modes: None,
+        checks: None,
     }))?;
     draft.next_call();
     Ok(())

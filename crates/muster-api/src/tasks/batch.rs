@@ -198,8 +198,9 @@ fn prepare(
     arguments: Map<String, Value>,
     atomic: bool,
 ) -> Result<Prepared, CallFailure> {
-    let Some(row) = call.app.registry().get(tool) else {
-        return Err(refusals::unknown_tool(call.app.registry(), tool));
+    let registry = call.app.registry();
+    let Some(row) = registry.get(tool) else {
+        return Err(refusals::unknown_tool(registry, tool));
     };
     let allowed: &[&str] = if atomic { &ALLOWED_ATOMIC } else { &ALLOWED };
     if !allowed.contains(&tool) {

@@ -51,6 +51,7 @@ impl Operation for TasksCloseStep {
     const NAME: &'static str = "tasks_close_step";
     const TITLE: &'static str = "Verify and close a step";
     const EFFECT: OperationEffect = OperationEffect::Write;
+    const MAY_TAKE_LONG: bool = true;
     type Response = StepClosedView;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {

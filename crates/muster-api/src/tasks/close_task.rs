@@ -91,6 +91,7 @@ impl Operation for TasksCloseTask {
     const NAME: &'static str = "tasks_close_task";
     const TITLE: &'static str = "Patch and finish a task";
     const EFFECT: OperationEffect = OperationEffect::Write;
+    const MAY_TAKE_LONG: bool = true;
     type Response = ClosedTask;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {

@@ -93,6 +93,7 @@ impl Operation for TasksComplete {
     const NAME: &'static str = "tasks_complete";
     const TITLE: &'static str = "Finish a plan or task";
     const EFFECT: OperationEffect = OperationEffect::Set;
+    const MAY_TAKE_LONG: bool = true;
     type Response = StatusChanged;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {

@@ -143,6 +143,7 @@ impl Operation for TasksMacroCloseStep {
     const TITLE: &'static str = "Close a step with note and proof";
     const TOOLSET: Toolset = Toolset::Core;
     const EFFECT: OperationEffect = OperationEffect::Write;
+    const MAY_TAKE_LONG: bool = true;
     type Response = StepClosed;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {

@@ -68,6 +68,7 @@ impl Operation for TasksMacroFinish {
     const NAME: &'static str = "tasks_macro_finish";
     const TITLE: &'static str = "Finish and hand over";
     const EFFECT: OperationEffect = OperationEffect::Set;
+    const MAY_TAKE_LONG: bool = true;
     type Response = Finished;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {

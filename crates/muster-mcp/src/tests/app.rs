@@ -69,6 +69,32 @@ async fn a_result_says_the_same_as_text_and_as_structure() {
     }
 }
 
+/// EASE-COST-3: the text is one line for people, so that the envelope is sent once.
+#[tokio::test]
+async fn the_stateless_revision_gets_the_envelope_as_structure_only() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    let mut ask = async |tool: &str, arguments: Value| {
+        let params = json!({"name": tool, "arguments": arguments});
+        let answer = wire.ask(stateless(3, "tools/call", params)).await;
+        let text = answer["result"]["content"][0]["text"].as_str().expect("text").to_owned();
+        (text, answer)
+    };
+    let target = json!({"workspace": WORKSPACE, "task": "TASK-001"});
+    let (text, answer) = ask("tasks_snapshot", target).await;
+    let envelope = answer["result"]["structuredContent"].to_string();
+    assert_eq!(text, "snapshot: ok");
+    assert!(envelope.len() > 1_500, "a view worth the name: {envelope}");
+    let bytes = answer.to_string().len();
+    assert!(bytes * 10 <= envelope.len() * 11, "{bytes} bytes for {}", envelope.len());
+
+    let (text, answer) =
+        ask("tasks_radar", json!({"workspace": WORKSPACE, "task": "TASK-999"})).await;
+    assert_eq!(answer["result"]["isError"], true);
+    assert_eq!(text, answer["result"]["structuredContent"].to_string(), "errors are read as text");
+}
+
 #[tokio::test]
 async fn every_tool_has_a_title_schemas_and_all_four_hints() {
     let home = Home::new();
@@ -273,24 +299,6 @@ fn a_toolset_never_hides_a_tool_from_calls() {
     let hidden = hidden.expect("a tool outside of the everyday set").name;
     assert!(home.backend.tools(Toolset::Daily).iter().all(|tool| tool.name != hidden));
     assert!(home.backend.tool(hidden).is_some());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_long_call_says_that_it_is_still_running() {
-    let (release, released) = tokio::sync::oneshot::channel();
-    let running = tokio::spawn(async move { released.await.expect("released") });
-    let mut release = Some(release);
-    let mut beats = Vec::new();
-    let waited = crate::app_backend::with_heartbeat(running, |seconds| {
-        beats.push(seconds);
-        if seconds == 3 {
-            let release = release.take().expect("the third beat comes once");
-            release.send(7).expect("the call waits");
-        }
-        std::future::ready(())
-    });
-    assert_eq!(waited.await.expect("an answer"), 7);
-    assert_eq!(beats, [1, 2, 3]);
 }
 
 const TASK: &str = "muster://workspace/nova%2Fpay/task/TASK-001";

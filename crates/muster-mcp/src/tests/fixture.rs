@@ -1,8 +1,8 @@
 //! A small backend with one tool of each kind.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 
-use muster_api::Toolset;
+use muster_api::{CallWatch, Toolset};
 use rmcp::{
     ErrorData,
     model::{
@@ -16,7 +16,8 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
 
-use crate::{Backend, BackendFuture, McpCall};
+use super::wire::PATIENCE;
+use crate::{Backend, BackendFuture, McpCall, blocking};
 
 /// Records what happened to it.
 #[derive(Default)]
@@ -29,6 +30,8 @@ pub(super) struct Fixture {
     pub(super) given_up: Arc<Notify>,
     /// Lets one `wait` or `linger` call finish.
     pub(super) released: Arc<Notify>,
+    /// Ends a `ponder` call each.
+    pondering: Arc<Mutex<Vec<mpsc::Sender<bool>>>>,
 }
 
 struct GivenUp(Arc<Notify>);
@@ -40,6 +43,16 @@ impl Drop for GivenUp {
 }
 
 impl Fixture {
+    /// Lets all `ponder` calls that have begun finish; returns how many there were.
+    pub(super) fn enough(&self) -> usize {
+        let pondering = std::mem::take(&mut *self.pondering.lock().expect("pondering"));
+        for one in &pondering {
+            // A cancelled one has ended.
+            one.send(true).unwrap_or_default();
+        }
+        pondering.len()
+    }
+
     fn tools_all() -> Vec<(Toolset, Tool)> {
         let tool = |name: &'static str, reads: bool| {
             let schema = json!({"type": "object", "properties": {}, "required": []});
@@ -54,6 +67,7 @@ impl Fixture {
             (Toolset::Full, tool("refuse", false)),
             (Toolset::Full, tool("wait", true)),
             (Toolset::Full, tool("linger", false)),
+            (Toolset::Full, tool("ponder", false)),
         ]
     }
 
@@ -100,9 +114,34 @@ impl Fixture {
                 work.await.expect("no panic");
                 answer(json!({"lingered": true}), false)
             }
+            "ponder" => {
+                let pondering = Arc::clone(&self.pondering);
+                let quick = arguments.contains_key("quick");
+                let work = move |watch: &CallWatch| ponder(watch, &pondering, quick);
+                blocking::run(call, work).await.expect("no panic")
+            }
             _ => answer(json!({"arguments": arguments}), false),
         }
     }
+}
+
+/// Blocks until it is enough or cancelled.
+fn ponder(
+    watch: &CallWatch,
+    pondering: &Mutex<Vec<mpsc::Sender<bool>>>,
+    quick: bool,
+) -> CallToolResult {
+    let (end, ended) = mpsc::channel();
+    let cancel = end.clone();
+    watch.on_cancel(move || cancel.send(false).unwrap_or_default());
+    watch.report("pondering");
+    if quick {
+        end.send(true).expect("it waits");
+    } else {
+        pondering.lock().expect("pondering").push(end);
+    }
+    let finished = ended.recv_timeout(PATIENCE).expect("in time");
+    answer(json!({"pondered": finished}), !finished)
 }
 
 fn answer(structure: Value, failed: bool) -> CallToolResult {
@@ -114,7 +153,8 @@ fn answer(structure: Value, failed: bool) -> CallToolResult {
 
 impl Backend for Fixture {
     fn describe(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_prompts().enable_tasks().build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("fixture", "1"))
     }
 
@@ -133,6 +173,10 @@ impl Backend for Fixture {
 
     fn reads_only(&self, name: &str) -> Option<bool> {
         self.tool(name)?.annotations?.read_only_hint
+    }
+
+    fn may_take_long(&self, name: &str) -> bool {
+        name == "ponder"
     }
 
     fn nearest_tool(&self, _name: &str) -> String {

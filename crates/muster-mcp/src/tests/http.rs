@@ -15,7 +15,7 @@ use crate::{
     HttpEndpoint, HttpOptions, http_endpoint, http_sessions::SESSIONS_MAX, line::LINE_BYTES_MAX,
 };
 
-const PORT: u16 = 7717;
+pub(super) const PORT: u16 = 7717;
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 fn endpoint() -> HttpEndpoint {
@@ -33,7 +33,8 @@ fn post(path: &str, message: &Value) -> Request<Body> {
     if message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28" {
         builder = builder.header("mcp-protocol-version", "2026-07-28");
         builder = builder.header("mcp-method", message["method"].as_str().expect("method"));
-        if let Some(name) = message["params"]["name"].as_str() {
+        let params = &message["params"];
+        if let Some(name) = params["name"].as_str().or(params["taskId"].as_str()) {
             builder = builder.header("mcp-name", name);
         }
     }
@@ -56,7 +57,11 @@ async fn read(response: Response<Body>) -> (StatusCode, Value) {
     (status, message.unwrap_or_else(|_| panic!("JSON, got {text:?}")))
 }
 
-async fn ask(endpoint: &HttpEndpoint, path: &str, message: &Value) -> (StatusCode, Value) {
+pub(super) async fn ask(
+    endpoint: &HttpEndpoint,
+    path: &str,
+    message: &Value,
+) -> (StatusCode, Value) {
     read(answer(endpoint, post(path, message)).await).await
 }
 
@@ -113,7 +118,7 @@ async fn the_listing_follows_the_parameter_then_the_url_then_the_default() {
         (
             "/mcp?x=1&toolset=full",
             json!({}),
-            &["echo", "append", "tally", "refuse", "wait", "linger"],
+            &["echo", "append", "tally", "refuse", "wait", "linger", "ponder"],
         ),
         ("/mcp?toolset=full", json!({"toolset": "core"}), &["echo"]),
         ("/mcp?toolset=core", json!({"toolset": null}), &["echo"]),
@@ -139,7 +144,7 @@ async fn a_session_lists_by_its_url_too() {
     assert_eq!(names(&read(listed).await.1), ["echo"]);
     let listing = post("/mcp?toolset=core", &request(3, "tools/list", json!({"toolset": "full"})));
     let listed = answer(&endpoint, with_session(listing, &session)).await;
-    assert_eq!(names(&read(listed).await.1).len(), 6);
+    assert_eq!(names(&read(listed).await.1).len(), 7);
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ async fn missing_and_null_arguments_mean_none() {
 async fn the_listing_follows_its_toolset_parameter_and_keeps_its_order() {
     let mut wire = wire();
     let daily = ["echo", "append", "tally"];
-    let full = ["echo", "append", "tally", "refuse", "wait", "linger"];
+    let full = ["echo", "append", "tally", "refuse", "wait", "linger", "ponder"];
     let cases: [(Value, &[&str]); 5] = [
         (json!({}), &daily),
         (json!({"toolset": null}), &daily),

@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{Backend, McpAdapter, stdio};
+use crate::{Backend, McpAdapter, long_calls::LongCalls, stdio};
 
 /// Timeout of every wait.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,6 +26,7 @@ pub(super) struct Wire {
     reader: Lines<BufReader<ReadHalf<DuplexStream>>>,
     server: RunningService<RoleServer, McpAdapter>,
     stopping: watch::Sender<bool>,
+    pub(super) long_calls: Arc<LongCalls>,
 }
 
 impl Wire {
@@ -33,9 +34,17 @@ impl Wire {
         let (near, far) = tokio::io::duplex(PIPE_BYTES);
         let (source, sink) = split(far);
         let (stopping, stopped) = watch::channel(false);
-        let server = stdio::connect(backend, Box::new(source), Box::new(sink), stopped);
+        let long_calls = Arc::new(LongCalls::new());
+        let server = stdio::connect(
+            backend,
+            Arc::clone(&long_calls),
+            Box::new(source),
+            Box::new(sink),
+            stopped,
+        );
         let (reader, writer) = split(near);
-        Self { writer: Some(writer), reader: BufReader::new(reader).lines(), server, stopping }
+        let reader = BufReader::new(reader).lines();
+        Self { writer: Some(writer), reader, server, stopping, long_calls }
     }
 
     pub(super) async fn write(&mut self, bytes: &[u8]) {
@@ -110,6 +119,14 @@ pub(super) fn stateless(id: u32, method: &str, mut params: Value) -> Value {
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     request(id, method, params)
+}
+
+/// The same of a client that takes handles for calls that take long.
+pub(super) fn patient(id: u32, method: &str, params: Value) -> Value {
+    let mut message = stateless(id, method, params);
+    let declared = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = declared;
+    message
 }
 
 /// The opening request of the older revisions.

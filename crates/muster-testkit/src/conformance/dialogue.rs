@@ -48,6 +48,7 @@ pub(super) async fn answer(
             }
             Ok(text("Reported progress."))
         }
+        "greet" => Ok(text(&format!("Hello, {}!", argument(request, "name")))),
         "test_missing_capability" => needs_sampling(call),
         "test_sampling" => Ok(sample(call, &argument(request, "prompt")).await),
         "test_elicitation" => {

@@ -38,6 +38,8 @@ pub(super) fn all() -> Vec<Tool> {
     tools.push(tool("test_elicitation", one_text("message")));
     tools.push(tool("json_schema_2020_12_tool", rich_schema()));
     tools.push(tool("test_custom_headers", header_schema()));
+    tools.push(tool("greet", one_text("name")));
+    tools.extend(super::jobs::NAMES.map(|name| tool(name, json!({"type": "object"}))));
     tools
 }
 

@@ -122,12 +122,13 @@ impl Surface for McpStdio {
     }
 
     fn call(&self, invocation: &Invocation) -> Result<Answer, String> {
-        understand(&self.request("tools/call", params(invocation))?)
+        understand(&self.request("tools/call", params(invocation))?, TextForm::Envelope)
     }
 
     fn call_all(&self, invocations: &[Invocation]) -> Result<Vec<Answer>, String> {
         let requests = invocations.iter().map(|one| ("tools/call", params(one))).collect();
-        self.request_all(requests)?.iter().map(understand).collect()
+        let answers = self.request_all(requests)?;
+        answers.iter().map(|answer| understand(answer, TextForm::Envelope)).collect()
     }
 }
 
@@ -174,7 +175,7 @@ impl Surface for McpHttp {
             .header("Mcp-Name", &invocation.tool)
             .json(&message);
         let reply = exchange(self.server.address(), &request).map_err(|error| error.to_string())?;
-        understand(&reply.json().map_err(|error| error.to_string())?)
+        understand(&reply.json().map_err(|error| error.to_string())?, TextForm::Line)
     }
 }
 
@@ -182,9 +183,17 @@ fn params(invocation: &Invocation) -> Value {
     json!({"name": invocation.tool, "arguments": invocation.arguments})
 }
 
-/// The envelope inside a tool result, after checking that the result says it in every place alike
-/// (TASKS-MCP-5).
-fn understand(message: &Value) -> Result<Answer, String> {
+/// What the text of a result is.
+#[derive(Clone, Copy)]
+enum TextForm {
+    /// The same as the structure (TASKS-MCP-5).
+    Envelope,
+    /// One line for people, unless it is a refusal (EASE-COST-3).
+    Line,
+}
+
+/// The envelope inside a tool result, after checking its text and its error flag.
+fn understand(message: &Value, form: TextForm) -> Result<Answer, String> {
     if let Some(error) = message.get("error") {
         return Ok(Answer::Refused {
             code: error["code"].as_i64().unwrap_or_default(),
@@ -201,8 +210,13 @@ fn understand(message: &Value) -> Result<Answer, String> {
     if block.get("type") != Some(&json!("text")) {
         return Err(format!("content is text, not {block:?}"));
     }
-    if block.get("text").and_then(Value::as_str) != Some(envelope.to_string().as_str()) {
-        return Err(format!("text and structuredContent differ: {result}"));
+    let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
+    let fits = match form {
+        TextForm::Line if envelope["success"] == true => text.ends_with(": ok"),
+        TextForm::Line | TextForm::Envelope => text == envelope.to_string().as_str(),
+    };
+    if !fits {
+        return Err(format!("the text of the result is wrong: {result}"));
     }
     let is_error = result["isError"].as_bool();
     if is_error.is_none() || is_error.map(|failed| !failed) != envelope["success"].as_bool() {

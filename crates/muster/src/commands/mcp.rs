@@ -69,7 +69,11 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
     }
     let name = settings.get_over(&AGENT_NAME, mcp.agent_name.clone().map(Some))?.value;
     let by = name.map(|name| Author::new(AuthorKind::Agent, &name, AuthorSurface::Mcp));
-    let caller = Caller { by: by.map(Arc::new), directory: std::env::current_dir().ok() };
+    let caller = Caller {
+        by: by.map(Arc::new),
+        directory: std::env::current_dir().ok(),
+        ..Caller::default()
+    };
     let options = AppOptions {
         caller,
         storage_dir: storage::directory(settings)?,
