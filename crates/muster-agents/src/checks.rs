@@ -11,6 +11,7 @@ mod head;
 mod output;
 mod programs;
 pub mod project;
+pub mod proposal;
 mod results;
 mod runner;
 mod tree;
@@ -20,3 +21,4 @@ pub use runner::{
     CheckOrder, CheckOutcome, CheckProgress, CheckRunError, CheckRunner, OutputRecord, TreeState,
 };
 pub use tree::TreeError;
+pub(crate) use tree::is_repository;

@@ -28,12 +28,15 @@ mod tests;
 mod todos;
 mod toolset;
 
+pub use muster_agents::checkout;
+
 pub mod checks {
     //! The checks of a project: its file, and running them.
 
     pub use muster_agents::checks::{
         CheckOrder, CheckOutcome, CheckProgress, CheckRunner,
-        project::{ProjectFile, find, read},
+        project::{PROJECT_FILE, ProjectFile, additional_checks, find, read, text},
+        proposal::{ProposedCheck, RepositoryFiles, propose},
     };
     pub use muster_core::checks::verdict::Verdict;
 }
