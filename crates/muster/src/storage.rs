@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use muster_api::{App, AppOptions, Inspection, StoreAccess, StoreError, Toolset, WorkspaceId};
+use muster_api::{App, AppOptions, Inspection, StoreAccess, StoreError, Toolset};
 
 use crate::config::{STORAGE_DIR, Settings};
 
@@ -24,17 +24,13 @@ pub(crate) fn is_default(settings: &Settings, directory: &Path) -> bool {
 /// Opens the store of the command's storage directory. Such commands name the workspace of every
 /// call, so that the requested one is never confused with the default.
 pub(crate) fn open(settings: &Settings) -> anyhow::Result<App> {
-    open_at(&directory(settings)?, None)
+    open_at(&directory(settings)?)
 }
 
-/// Opens the store of a directory for calls that may name no workspace.
-pub(crate) fn open_at(
-    directory: &Path,
-    default_workspace: Option<WorkspaceId>,
-) -> anyhow::Result<App> {
+/// Opens the store of a directory.
+pub(crate) fn open_at(directory: &Path) -> anyhow::Result<App> {
     let options = AppOptions {
         storage_dir: directory.to_owned(),
-        default_workspace,
         // The command line lists every tool, so there is no smaller toolset to respect.
         toolset: Toolset::Full,
         ..AppOptions::default()
@@ -50,6 +46,15 @@ pub(crate) fn open_existing(settings: &Settings) -> anyhow::Result<App> {
         return Err(explained(StoreError::Absent { path: directory }));
     }
     open(settings)
+}
+
+/// Opens the store if there is one, and creates nothing.
+pub(crate) fn open_if_there(settings: &Settings) -> anyhow::Result<Option<App>> {
+    match inspect(settings)? {
+        Ok(_) => open(settings).map(Some),
+        Err(StoreError::Absent { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Opens the store to restore what it has lost, if necessary all of it.

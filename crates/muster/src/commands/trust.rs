@@ -1,21 +1,27 @@
 //! `muster trust`: a person accepts what a project wants to run.
 
 use std::{
-    fs::OpenOptions,
-    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use muster_api::checks::{self, ProjectFile};
+use muster_api::{
+    App,
+    checks::{self, ProjectFile},
+};
 use muster_core::checks::{
     definition::{CheckDefinition, ProjectDefinition},
     trust::{ProjectTrust, TrustDecision},
 };
 
-use crate::{config::Settings, output, person::Person, screen, storage};
+use crate::{
+    config::Settings,
+    output,
+    person::{Person, typed},
+    screen, storage,
+};
 
 /// Accept the checks that a project declares
 ///
@@ -51,7 +57,20 @@ pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode
     if is_accepted || trust.show {
         return Ok(if is_accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let answer = ask("Accept these definitions? Type yes or no: ")?;
+    decide(settings, &app, project, &known)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks the person, and records the answer.
+fn decide(
+    settings: &Settings,
+    app: &App,
+    project: ProjectFile,
+    known: &ProjectTrust,
+) -> anyhow::Result<()> {
+    let root = root_of(&project)?;
+    let answer = typed("Accept these definitions? Type yes or no: ")
+        .context("only a person can accept checks, at a terminal; run `muster trust` in one")?;
     let by = person_name();
     let decision = match answer.as_str() {
         "yes" => {
@@ -74,7 +93,15 @@ pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode
     };
     app.decide_trust(decision)?;
     output::print(done)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
+}
+
+/// Shows the definitions of a new project and asks about them.
+pub(super) fn offer(settings: &Settings, project: ProjectFile) -> anyhow::Result<()> {
+    let app = storage::open(settings)?;
+    let known = app.project_trust(&root_of(&project)?)?;
+    output::print(&shown(&project, &known))?;
+    decide(settings, &app, project, &known)
 }
 
 /// The project of a directory.
@@ -84,8 +111,7 @@ pub(super) fn project_of(directory: &Path) -> anyhow::Result<ProjectFile> {
         .with_context(|| format!("{} cannot be read", directory.display()))?;
     let Some(file) = checks::find(&directory) else {
         bail!(
-            "there is no muster.toml in {} or above it; a project declares its checks there:\n\n  \
-             [checks.tests]\n  run = \"cargo test\"\n",
+            "there is no muster.toml in {} or above it; `muster init` writes one",
             directory.display()
         );
     };
@@ -103,17 +129,6 @@ pub(super) fn root_of(project: &ProjectFile) -> anyhow::Result<String> {
 fn person_name() -> String {
     let name = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
     name.unwrap_or_else(|_| "person".to_owned())
-}
-
-/// Asks at the terminal, whatever input and output are, so that no pipe can give the answer.
-fn ask(question: &str) -> anyhow::Result<String> {
-    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let terminal = terminal
-        .context("only a person can accept checks, at a terminal; run `muster trust` in one")?;
-    (&terminal).write_all(question.as_bytes())?;
-    let mut line = String::new();
-    BufReader::new(&terminal).read_line(&mut line)?;
-    Ok(line.trim().to_owned())
 }
 
 /// The definitions of the file, with what differs from the accepted ones.
@@ -141,7 +156,7 @@ fn shown(project: &ProjectFile, known: &ProjectTrust) -> String {
 }
 
 /// One line for each thing that a person decides about.
-fn definition_lines(project: &ProjectDefinition) -> Vec<String> {
+pub(super) fn definition_lines(project: &ProjectDefinition) -> Vec<String> {
     let workspace = project.workspace.iter().map(|name| format!("workspace {name}"));
     let checks = project.checks.iter().map(|(name, check)| check_line(name, check));
     let protected = project.protected.iter().map(|glob| format!("protects {glob}"));

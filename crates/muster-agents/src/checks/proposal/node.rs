@@ -12,13 +12,13 @@ const ENV: &[(&str, &str)] = &[("CI", "true")];
 /// What `npm init` writes.
 const PLACEHOLDER: &str = "no test specified";
 /// Lock files and the package managers that write them.
-const LOCKS: [(&str, PackageManager); 6] = [
-    ("pnpm-lock.yaml", PackageManager::Pnpm),
-    ("yarn.lock", PackageManager::Yarn),
-    ("bun.lock", PackageManager::Bun),
-    ("bun.lockb", PackageManager::Bun),
-    ("package-lock.json", PackageManager::Npm),
-    ("npm-shrinkwrap.json", PackageManager::Npm),
+const LOCKS: [(&str, PackageRunner); 6] = [
+    ("pnpm-lock.yaml", PackageRunner::Pnpm),
+    ("yarn.lock", PackageRunner::Yarn),
+    ("bun.lock", PackageRunner::Bun),
+    ("bun.lockb", PackageRunner::Bun),
+    ("package-lock.json", PackageRunner::Npm),
+    ("npm-shrinkwrap.json", PackageRunner::Npm),
 ];
 /// Scripts that check without testing, and the names of their checks; the first of a name counts.
 const STYLE_SCRIPTS: [(&str, &str); 5] = [
@@ -30,14 +30,14 @@ const STYLE_SCRIPTS: [(&str, &str); 5] = [
 ];
 
 #[derive(Clone, Copy)]
-enum PackageManager {
+enum PackageRunner {
     Npm,
     Pnpm,
     Yarn,
     Bun,
 }
 
-impl PackageManager {
+impl PackageRunner {
     fn of(files: &RepositoryFiles, manifest: &PackageManifest) -> Self {
         let by_lock = LOCKS.iter().find(|(lock, _)| files.has(lock)).map(|(_, manager)| *manager);
         let named = manifest.package_manager.as_deref().unwrap_or_default();
@@ -90,7 +90,7 @@ struct PackageManifest {
 pub(super) fn suggest(files: &RepositoryFiles) -> Vec<Suggestion> {
     let Some(text) = files.text(MANIFEST) else { return Vec::new() };
     let manifest: PackageManifest = serde_json::from_str(text).unwrap_or_default();
-    let manager = PackageManager::of(files, &manifest);
+    let manager = PackageRunner::of(files, &manifest);
     let own = manifest.scripts.get("test").filter(|script| !script.contains(PLACEHOLDER));
     let tests = match own {
         Some(_) => Some(Suggestion::tests(MANIFEST, manager.test())),
@@ -113,7 +113,7 @@ pub(super) fn suggest(files: &RepositoryFiles) -> Vec<Suggestion> {
 fn workspace_tests(
     files: &RepositoryFiles,
     manifest: &PackageManifest,
-    manager: PackageManager,
+    manager: PackageRunner,
 ) -> Option<Suggestion> {
     let tools = [
         ("turbo.json", "turbo run test"),
@@ -128,11 +128,11 @@ fn workspace_tests(
     }
     manifest.workspaces.as_ref()?;
     match manager {
-        PackageManager::Npm => {
+        PackageRunner::Npm => {
             Some(Suggestion::tests(MANIFEST, "npm test --workspaces --if-present"))
         }
-        PackageManager::Bun => Some(Suggestion::tests(MANIFEST, "bun run --filter '*' test")),
+        PackageRunner::Bun => Some(Suggestion::tests(MANIFEST, "bun run --filter '*' test")),
         // Its commands for workspaces differ between versions.
-        PackageManager::Yarn | PackageManager::Pnpm => None,
+        PackageRunner::Yarn | PackageRunner::Pnpm => None,
     }
 }
