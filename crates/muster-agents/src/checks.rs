@@ -14,6 +14,7 @@ mod head;
 mod output;
 mod programs;
 pub mod project;
+pub mod proposal;
 mod results;
 mod runner;
 mod service;
@@ -25,3 +26,4 @@ pub use service::{
     PROOF_LOG_DAYS_DEFAULT,
 };
 pub use tree::TreeError;
+pub(crate) use tree::is_repository;

@@ -16,6 +16,7 @@ mod attend;
 mod begin;
 mod bound;
 mod calls;
+pub mod checkout;
 pub mod checks;
 pub mod contained;
 mod diff;

@@ -127,6 +127,13 @@ impl App {
         Self { registry, options, engine, bound, driver: OnceLock::new(), checks }
     }
 
+    /// The same application for calls that work in this workspace unless they name another.
+    #[must_use]
+    pub fn in_workspace(mut self, workspace: Option<WorkspaceId>) -> Self {
+        self.options.default_workspace = workspace;
+        self
+    }
+
     /// The same store for callers who act for a session and work on a task.
     pub(crate) fn standing_for(&self, standpoint: Standpoint) -> Self {
         let Standpoint { session, workspace, task, plan, caller } = standpoint;

@@ -30,12 +30,15 @@ mod todos;
 mod toolset;
 mod watch;
 
+pub use muster_agents::checkout;
+
 pub mod checks {
     //! The checks of a project: its file, and running them.
 
     pub use muster_agents::checks::{
         CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWish,
-        project::{ProjectFile, find, read},
+        project::{PROJECT_FILE, ProjectFile, additional_checks, find, read, text},
+        proposal::{ProposedCheck, RepositoryFiles, propose},
     };
     pub use muster_core::checks::{record::CheckRecord, verdict::Verdict};
 }

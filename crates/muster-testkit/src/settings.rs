@@ -7,7 +7,8 @@ const PREFIXES: [&str; 3] = ["MUSTER_", "BREADBOARD_", "BRANCHMIND_"];
 /// A file that is there and holds nothing.
 const NO_FILE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
-/// Takes the product's variables away from a command, and lets it find no file of settings.
+/// Takes the product's variables away from a command, and lets it find no file of settings. It
+/// starts in a directory without a repository, which would name its workspace.
 pub fn without_settings(command: &mut Command) -> &mut Command {
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
@@ -15,5 +16,6 @@ pub fn without_settings(command: &mut Command) -> &mut Command {
             command.env_remove(&*name);
         }
     }
+    command.current_dir(env::temp_dir());
     command.env("MUSTER_CONFIG", NO_FILE).env("BREADBOARD_USER_CONFIG", NO_FILE)
 }

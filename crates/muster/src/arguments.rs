@@ -29,6 +29,7 @@ pub(crate) const EVERYWHERE: &str = "Common options";
     after_help = "\
 Examples:
   muster serve                              start the server and print where it is
+  muster init                               set a project up: checks, agents
   muster setup claude --write               connect an agent, no server needed
   muster tasks --steps                      see the work
   muster call tasks_create --workspace my-project --kind plan --title 'Ship 1.0'
@@ -111,6 +112,7 @@ pub(crate) enum ProgramCommand {
     Passphrase(commands::passphrase::Passphrase),
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
+    Init(commands::init::InitCommand),
     Setup(commands::setup::SetupCommand),
     Export(commands::export::Export),
     Import(commands::import::ImportCommand),
@@ -149,6 +151,7 @@ impl ProgramCommand {
             | Self::Passphrase(_)
             | Self::Explain(_)
             | Self::Hook(_)
+            | Self::Init(_)
             | Self::Setup(_)
             | Self::Export(_)
             | Self::Import(_)

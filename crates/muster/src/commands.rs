@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod handoff;
 pub(crate) mod hook;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
 pub(crate) mod page_sessions;

@@ -80,8 +80,11 @@ impl Settings {
         }
     }
 
-    /// The workspace of `--workspace`, else the one in the settings.
-    pub(crate) fn workspace(&self, asked: Option<&str>) -> Result<Option<WorkspaceId>, BadValue> {
+    /// The workspace of `--workspace`, else the one in the settings, and where it was set.
+    pub(crate) fn workspace(
+        &self,
+        asked: Option<&str>,
+    ) -> Result<Option<Sourced<WorkspaceId>>, BadValue> {
         let flag = match asked {
             Some(text) => {
                 let read = text.parse().ok();
@@ -91,7 +94,8 @@ impl Settings {
             }
             None => None,
         };
-        Ok(self.get_over(&WORKSPACE, flag.map(Some))?.value)
+        let Sourced { value, source } = self.get_over(&WORKSPACE, flag.map(Some))?;
+        Ok(value.map(|value| Sourced { value, source }))
     }
 
     /// The settings file, if there is one.

@@ -16,6 +16,7 @@ mod run_settings;
 mod screen;
 mod stop;
 mod storage;
+mod workspace;
 
 use std::{io, process::ExitCode};
 
@@ -78,6 +79,7 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Check(check) => commands::check::run(settings, &check),
         ProgramCommand::Trust(trust) => commands::trust::run(settings, &trust),
         ProgramCommand::Hook(hook) => commands::hook::run(settings, &hook),
+        ProgramCommand::Init(init) => commands::init::run(settings, &init),
         ProgramCommand::Setup(setup) => commands::setup::run(settings, &setup),
         ProgramCommand::Export(export) => commands::export::run(settings, &export),
         ProgramCommand::Import(import) => commands::import::run(settings, import),

@@ -1,11 +1,9 @@
 //! Shared parts of the commands for people: flags, the workspace, and calls of
 //! operations.
 
-use std::fmt;
-
 use anyhow::{anyhow, bail};
 use clap::Args;
-use muster_api::{ApiError, App, WorkspaceId, WorkspaceStatus};
+use muster_api::{ApiError, App, WorkspaceId};
 use muster_core::fields;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -15,15 +13,14 @@ use crate::{
     output,
     screen::{Color, Screen},
     storage,
+    workspace::{self, ResolvedWorkspace, Surroundings, WorkspaceReason},
 };
-
-/// Workspaces listed in an error.
-const NAMED_MAX: usize = 10;
 
 /// Which workspace a command is about.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct InWorkspace {
-    /// Workspace; the only one by default [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// Workspace; by default the one of this directory: see `muster status`
+    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE", global = true)]
     pub(crate) workspace: Option<String>,
 }
@@ -69,12 +66,40 @@ pub(crate) struct OpenWorkspace {
 impl OpenWorkspace {
     /// Opens the store, which must exist, and finds out which workspace is meant.
     pub(crate) fn open(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Self> {
+        let (desk, found) = Self::find(settings, asked)?;
+        if let Some(remark) = desk.mistaken(&found)? {
+            output::remark(&remark);
+        }
+        Ok(desk)
+    }
+
+    /// Opens the store like [`Self::open`], but has nothing to say about the workspace.
+    pub(crate) fn open_quietly(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Self> {
+        Ok(Self::find(settings, asked)?.0)
+    }
+
+    fn find(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<(Self, ResolvedWorkspace)> {
         let app = storage::open_existing(settings)?;
-        let workspace = match settings.workspace(asked.workspace.as_deref())? {
-            Some(workspace) => workspace,
-            None => only_workspace(&app)?,
+        let here = Surroundings::of_process(Some(&app))?;
+        let found = workspace::find(settings, asked.workspace.as_deref(), &here)?;
+        let found = match found {
+            Some(found) => found,
+            None => workspace::only(&app)?,
         };
-        Ok(Self { app, workspace })
+        Ok((Self { app, workspace: found.name.clone() }, found))
+    }
+
+    /// A hint if the workspace was derived from the repository and has no work, but others do.
+    fn mistaken(&self, found: &ResolvedWorkspace) -> anyhow::Result<Option<String>> {
+        if !matches!(found.reason, WorkspaceReason::Repository { .. }) {
+            return Ok(None);
+        }
+        let workspaces = self.app.status()?.workspaces;
+        let is_known = workspaces.iter().any(|known| known.name == found.name.as_str());
+        Ok((!is_known && !workspaces.is_empty()).then(|| {
+            let others = workspace::among(&workspaces);
+            format!("workspace {} ({}) is empty; others{others}", found.name, found.reason)
+        }))
     }
 
     pub(crate) fn workspace(&self) -> &WorkspaceId {
@@ -91,7 +116,7 @@ impl OpenWorkspace {
         if workspaces.iter().any(|known| known.name == self.workspace.as_str()) {
             return Ok(());
         }
-        bail!("workspace {} does not exist{}", self.workspace, among(&workspaces))
+        bail!("workspace {} does not exist{}", self.workspace, workspace::among(&workspaces))
     }
 
     /// Calls an operation in the workspace and returns its result.
@@ -132,45 +157,4 @@ fn unreadable(operation: &str, error: &serde_json::Error) -> anyhow::Error {
 fn refused(error: &ApiError) -> anyhow::Error {
     let code = error.code.name();
     anyhow!("{}\n  {}\n  muster explain {code}", error.message, error.recovery)
-}
-
-/// No workspace was named, and it cannot be derived.
-#[derive(Debug)]
-pub(crate) struct Undecided(String);
-
-impl fmt::Display for Undecided {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Undecided {}
-
-pub(crate) fn only_workspace(app: &App) -> anyhow::Result<WorkspaceId> {
-    let workspaces = app.status()?.workspaces;
-    let complaint = match &workspaces[..] {
-        [] => "no workspace exists yet: the first write creates one, for example\n  \
-               muster call tasks_create --workspace my-project --title 'First plan'"
-            .to_owned(),
-        [only] => {
-            let bad = |_| anyhow!("{:?} is not a valid workspace id", only.name);
-            return only.name.parse().map_err(bad);
-        }
-        several => format!(
-            "which workspace? name one with --workspace or MUSTER_WORKSPACE{}",
-            among(several)
-        ),
-    };
-    Err(Undecided(complaint).into())
-}
-
-/// The existing names, after a colon.
-fn among(workspaces: &[WorkspaceStatus]) -> String {
-    let names = workspaces.iter().take(NAMED_MAX).map(|workspace| workspace.name.as_str());
-    let names = names.collect::<Vec<_>>().join(", ");
-    match workspaces.len() {
-        0 => String::new(),
-        1..=NAMED_MAX => format!(": {names}"),
-        _ => format!(": {names}, …"),
-    }
 }

@@ -68,6 +68,11 @@ impl Person {
     }
 }
 
+/// What a person types at the terminal; an error if there is none.
+pub(crate) fn typed(question: &str) -> io::Result<String> {
+    prompt::shown(question)
+}
+
 /// Prompts at the terminal.
 pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     prompt::hidden(question).with_context(|| {

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use muster_api::{
-    App, AppOptions, Caller, Inspection, StoreAccess, StoreError, Toolset, WorkspaceId, person_name,
+    App, AppOptions, Caller, Inspection, StoreAccess, StoreError, Toolset, person_name,
 };
 use muster_core::{AuthorKind, AuthorSurface};
 
@@ -30,14 +30,14 @@ pub(crate) fn is_default(settings: &Settings, directory: &Path) -> bool {
 /// Opens the store of the command's storage directory. Such commands name the workspace of every
 /// call, so that the requested one is never confused with the default.
 pub(crate) fn open(settings: &Settings) -> anyhow::Result<App> {
-    open_at(&directory(settings)?, None, caller(settings)?)
+    open_at(&directory(settings)?, caller(settings)?)
 }
 
 /// The same for a command that makes sure itself that a person types it.
 pub(crate) fn open_for_person(settings: &Settings) -> anyhow::Result<App> {
     let mut caller = Caller::of(AuthorKind::Person, &person_name(), AuthorSurface::Cli);
     caller.directory = std::env::current_dir().ok();
-    open_at(&directory(settings)?, None, caller)
+    open_at(&directory(settings)?, caller)
 }
 
 /// Who types the command: a person at a terminal, an agent anywhere else.
@@ -55,14 +55,9 @@ pub(crate) fn caller(settings: &Settings) -> anyhow::Result<Caller> {
 }
 
 /// Opens the store of a directory for calls that may name no workspace.
-pub(crate) fn open_at(
-    directory: &Path,
-    default_workspace: Option<WorkspaceId>,
-    caller: Caller,
-) -> anyhow::Result<App> {
+pub(crate) fn open_at(directory: &Path, caller: Caller) -> anyhow::Result<App> {
     let options = AppOptions {
         storage_dir: directory.to_owned(),
-        default_workspace,
         // The command line lists every tool, so there is no smaller toolset to respect.
         toolset: Toolset::Full,
         caller,
@@ -79,6 +74,15 @@ pub(crate) fn open_existing(settings: &Settings) -> anyhow::Result<App> {
         return Err(explained(StoreError::Absent { path: directory }));
     }
     open(settings)
+}
+
+/// Opens the store if there is one, and creates nothing.
+pub(crate) fn open_if_there(settings: &Settings) -> anyhow::Result<Option<App>> {
+    match inspect(settings)? {
+        Ok(_) => open(settings).map(Some),
+        Err(StoreError::Absent { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Opens the store to restore what it has lost, if necessary all of it.

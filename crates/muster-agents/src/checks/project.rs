@@ -1,5 +1,7 @@
 //! Reads `muster.toml`, the file in which a project declares its checks.
 
+mod written;
+
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -21,6 +23,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::globs::Globs;
+
+pub use written::{additional_checks, text};
 
 /// The name of the project file.
 pub const PROJECT_FILE: &str = "muster.toml";

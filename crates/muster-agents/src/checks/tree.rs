@@ -152,7 +152,7 @@ impl Tree {
 }
 
 /// Whether a `.git` belongs to a repository; an entry of this name could also hide files.
-pub(super) fn is_repository(git: &Path) -> bool {
+pub(crate) fn is_repository(git: &Path) -> bool {
     git.is_file() || git.join("HEAD").is_file()
 }
 

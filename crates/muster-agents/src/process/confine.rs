@@ -12,6 +12,7 @@ use muster_core::run::node::Containment;
 
 use super::{Launch, capture, family::Family};
 use crate::{
+    checkout,
     contained::{ClosedFolder, LaunchLimits, LaunchOrder, Mechanism},
     settings::{Contain, RunsSettings},
 };
@@ -176,7 +177,7 @@ fn find(launch: &Launch<'_>) -> io::Result<()> {
 fn writable(launch: &Launch<'_>, closed: &ClosedFolder) -> Vec<PathBuf> {
     let mut paths = vec![launch.workdir.to_owned()];
     paths.extend(closed.open.iter().cloned());
-    paths.extend(repository(launch.workdir));
+    paths.extend(checkout::git_directory(launch.workdir));
     paths.extend(TEMPORARY.map(PathBuf::from));
     paths.extend(
         STATE_VARIABLES.iter().filter_map(|name| variable(launch, name)).map(PathBuf::from),
@@ -185,40 +186,4 @@ fn writable(launch: &Launch<'_>, closed: &ClosedFolder) -> Vec<PathBuf> {
         paths.extend(STATE.iter().map(|state| home.join(state)));
     }
     paths
-}
-
-/// Where the repository of a directory keeps its commits. That of a worktree is elsewhere.
-fn repository(workdir: &Path) -> Option<PathBuf> {
-    let entry = workdir.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
-    if entry.is_dir() {
-        return Some(entry);
-    }
-    let text = fs::read_to_string(&entry).ok()?;
-    let own = entry.parent()?.join(text.strip_prefix("gitdir:")?.trim());
-    match fs::read_to_string(own.join("commondir")) {
-        Ok(common) => Some(own.join(common.trim())),
-        Err(_) => Some(own),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{fs, path::PathBuf};
-
-    use super::repository;
-
-    #[test]
-    fn the_repository_of_a_worktree_is_found() {
-        let dir = tempfile::tempdir().unwrap();
-        let own = dir.path().join("main/.git/worktrees/one");
-        fs::create_dir_all(&own).unwrap();
-        fs::write(own.join("commondir"), "../..\n").unwrap();
-        let tree = dir.path().join("tree/sub");
-        fs::create_dir_all(&tree).unwrap();
-        fs::write(dir.path().join("tree/.git"), format!("gitdir: {}\n", own.display())).unwrap();
-        let found = |path: PathBuf| repository(&path).map(|path| path.canonicalize().unwrap());
-        let git = dir.path().join("main/.git").canonicalize().unwrap();
-        assert_eq!(found(tree), Some(git.clone()));
-        assert_eq!(found(dir.path().join("main")), Some(git));
-    }
 }

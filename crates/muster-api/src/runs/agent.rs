@@ -2,7 +2,7 @@
 //! node's session (RUNS-TIE-3). The tools of runs belong to the runtime.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Weak},
 };
 
@@ -16,7 +16,7 @@ use muster_core::{
         node::PermissionsMode,
     },
     session::SessionId,
-    tasks::id::{TaskId, WORKSPACE_CHARS_MAX, WorkspaceId},
+    tasks::id::{TaskId, WorkspaceId},
 };
 use serde_json::{Map, Value, json};
 
@@ -144,7 +144,8 @@ fn standpoint(
     let session = SessionId::of(&session)
         .unwrap_or_else(|| unreachable!("a UUID is a session id: {session}"));
     let workspace = run.workspace.as_deref().and_then(|name| name.parse::<WorkspaceId>().ok());
-    let workspace = workspace.or_else(|| default.cloned()).or_else(|| named_after(&run.cwd));
+    let workspace =
+        workspace.or_else(|| default.cloned()).or_else(|| WorkspaceId::named_after(&run.cwd));
     let workspace = workspace.or_else(|| run.id.to_string().parse().ok());
     let workspace =
         workspace.unwrap_or_else(|| unreachable!("a UUID names a workspace: {}", run.id));
@@ -154,15 +155,6 @@ fn standpoint(
     let mut caller = Caller::of(AuthorKind::Agent, name, AuthorSurface::Run);
     caller.directory = Some(PathBuf::from(&node.workdir));
     Ok(Standpoint { session, workspace, task, plan, caller })
-}
-
-/// A workspace named after a directory; `None` if no character of it can be used.
-fn named_after(directory: &str) -> Option<WorkspaceId> {
-    let name = Path::new(directory).file_name()?.to_string_lossy();
-    let usable = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-    let name: String = name.chars().map(|c| if usable(c) { c } else { '-' }).collect();
-    let name = name.trim_start_matches(['.', '_', '-']);
-    name[..name.len().min(WORKSPACE_CHARS_MAX)].parse().ok()
 }
 
 /// What the log of a run records of such a call.
@@ -184,19 +176,4 @@ pub fn witnessed(answer: Result<&Envelope, &RunFault>) -> Witnessed {
             .and_then(|code| code.as_str().map(str::to_owned)),
     });
     Witnessed { result, error }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::named_after;
-
-    #[test]
-    fn a_directory_gives_a_workspace_its_name() {
-        let named = |directory: &str| named_after(directory).map(|name| name.to_string());
-        assert_eq!(named("/home/me/shop").as_deref(), Some("shop"));
-        assert_eq!(named("/home/me/My Shop (2)/").as_deref(), Some("My-Shop--2-"));
-        assert_eq!(named("/tmp/.hidden").as_deref(), Some("hidden"));
-        assert_eq!(named(&format!("/{}", "x".repeat(300))).unwrap().len(), 128);
-        assert_eq!((named("/"), named("/...")), (None, None));
-    }
 }

@@ -214,6 +214,16 @@ impl WorkspaceId {
     pub fn stream(&self) -> String {
         format!("workspace/{}", self.0)
     }
+
+    /// A workspace named after a directory, with `-` for each character that a workspace cannot
+    /// have; `None` if no character of the name can be used.
+    pub fn named_after(directory: &str) -> Option<Self> {
+        let name = directory.trim_end_matches('/').rsplit('/').next()?;
+        let usable = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        let name: String = name.chars().map(|c| if usable(c) { c } else { '-' }).collect();
+        let name = name.trim_start_matches(['.', '_', '-']);
+        name[..name.len().min(WORKSPACE_CHARS_MAX)].parse().ok()
+    }
 }
 
 impl fmt::Display for WorkspaceId {
@@ -268,6 +278,18 @@ text_form!(CheckName);
 #[cfg(test)]
 mod tests {
     use super::{EntityId, PlanId, StepId, TaskId, WorkspaceId};
+
+    #[test]
+    fn a_directory_gives_a_workspace_its_name() {
+        let named = |directory: &str| {
+            WorkspaceId::named_after(directory).map(|workspace| workspace.to_string())
+        };
+        assert_eq!(named("/home/me/shop").as_deref(), Some("shop"));
+        assert_eq!(named("/home/me/My Shop (2)/").as_deref(), Some("My-Shop--2-"));
+        assert_eq!(named("/tmp/.hidden_1").as_deref(), Some("hidden_1"));
+        assert_eq!(named(&format!("/{}", "x".repeat(300))).unwrap().len(), 128);
+        assert_eq!((named("/"), named("/..."), named("/home/日本")), (None, None, None));
+    }
 
     #[test]
     fn ids_round_trip_and_keep_their_width() {

@@ -15,7 +15,12 @@ use clap::{ArgMatches, Args};
 use muster_api::{Registry, WorkspaceId};
 use serde_json::{Map, Value};
 
-use crate::{USAGE, config::Settings, output, storage};
+use crate::{
+    USAGE,
+    config::Settings,
+    output, storage,
+    workspace::{self, Surroundings},
+};
 
 /// Call a tool from the shell and print its result as JSON
 ///
@@ -39,8 +44,8 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
     let registry = Registry::default();
     let program = [OsString::from("muster call")];
     // An invalid default workspace does not matter to a call that names its own.
-    let workspace = settings.workspace(None);
-    let command = tool::command(&registry, !matches!(workspace, Ok(None)));
+    let has_workspace = workspace::may_be_found(settings)?;
+    let command = tool::command(&registry, has_workspace);
     let matches = command.get_matches_from(program.into_iter().chain(call.words));
     let Some((name, flags)) = matches.subcommand() else {
         unreachable!("clap requires a tool");
@@ -52,13 +57,18 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
             return Ok(ExitCode::from(USAGE));
         }
     };
-    let workspace = if arguments.contains_key("workspace") { None } else { workspace? };
-    let arguments = with_workspace(&registry, name, arguments, workspace.as_ref());
     let directory = match matches.get_one::<PathBuf>(tool::STORAGE_DIR) {
         Some(directory) => directory.clone(),
         None => storage::directory(settings)?,
     };
-    let app = storage::open_at(&directory, workspace, storage::caller(settings)?)?;
+    let app = storage::open_at(&directory, storage::caller(settings)?)?;
+    let workspace = match arguments.contains_key("workspace") {
+        true => None,
+        false => workspace::find(settings, None, &Surroundings::of_process(Some(&app))?)?,
+    };
+    let workspace = workspace.map(|found| found.name);
+    let arguments = with_workspace(&registry, name, arguments, workspace.as_ref());
+    let app = app.in_workspace(workspace);
     let answer = app.call(name, arguments);
     output::print_json(&answer)?;
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })

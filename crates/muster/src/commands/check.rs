@@ -25,9 +25,10 @@ use super::trust::{project_of, root_of};
 use crate::{
     config::Settings,
     output,
-    people::{InWorkspace, only_workspace},
+    people::InWorkspace,
     stop::StopRequest,
     storage,
+    workspace::{self, Surroundings},
 };
 
 /// How often the output of a check is looked at.
@@ -79,9 +80,8 @@ pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Resu
     let known = app.project_trust(&root_of(&project)?)?;
     let accepted = accepted(&project, &known)?;
     let chosen = chosen(accepted, &asked.names)?;
-    let project_of_record = ProjectFile { definition: accepted.clone(), ..project.clone() };
-    let workspace =
-        workspace_of(settings, &app, asked.place.workspace.as_deref(), &project_of_record)?;
+    let in_force = ProjectFile { definition: accepted.clone(), ..project.clone() };
+    let workspace = workspace_of(settings, &app, asked.place.workspace.as_deref(), &in_force)?;
     let follower = Follower {
         service: app.checks(),
         is_quiet: asked.json,
@@ -108,8 +108,8 @@ pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Resu
     Ok(if report.holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The workspace that has the records: the named one, that of the project, else the only one. A
-/// store without any gets one that is called like the directory.
+/// The workspace of a project's tasks and records: the named one, the declared one, else the one
+/// that is found for its directory. An empty store gets one that is called like the directory.
 pub(super) fn workspace_of(
     settings: &Settings,
     app: &App,
@@ -119,18 +119,15 @@ pub(super) fn workspace_of(
     if let (None, Some(workspace)) = (named, &project.definition.workspace) {
         return Ok(workspace.clone());
     }
-    if let Some(workspace) = settings.workspace(named)? {
-        return Ok(workspace);
+    let here = Surroundings { directory: project.root.clone(), app: Some(app) };
+    if let Some(found) = workspace::find(settings, named, &here)? {
+        return Ok(found.name);
     }
-    if app.status()?.workspaces.is_empty() {
-        let directory = project.root.file_name().unwrap_or_default().to_string_lossy();
-        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "._-".contains(*letter);
-        let name: String = directory.chars().filter(is_plain).collect();
-        if let Ok(workspace) = name.parse() {
-            return Ok(workspace);
-        }
+    let directory = WorkspaceId::named_after(&project.root.to_string_lossy());
+    match directory {
+        Some(name) if app.status()?.workspaces.is_empty() => Ok(name),
+        Some(_) | None => Ok(workspace::only(app)?.name),
     }
-    only_workspace(app)
 }
 
 /// The definitions that count, and a word when the file says something else.

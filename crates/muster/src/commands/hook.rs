@@ -12,8 +12,9 @@ use clap::{Args, Subcommand};
 use crate::{
     config::Settings,
     output,
-    people::{InWorkspace, OpenWorkspace, Undecided},
+    people::{InWorkspace, OpenWorkspace},
     storage,
+    workspace::Undecided,
 };
 
 /// Commands for the hooks of an agent
@@ -75,7 +76,7 @@ pub(crate) fn run(settings: &Settings, hook: &Hook) -> anyhow::Result<ExitCode> 
     if !storage::directory(settings)?.is_dir() {
         return Ok(ExitCode::SUCCESS);
     }
-    let desk = match OpenWorkspace::open(settings, &hook.place) {
+    let desk = match OpenWorkspace::open_quietly(settings, &hook.place) {
         Ok(desk) => desk,
         // A session must be able to start and end regardless.
         Err(error) if error.is::<Undecided>() => {

@@ -5,7 +5,7 @@ mod node;
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
-use muster_api::{App, AppOptions, Caller, SessionBinding, Toolset};
+use muster_api::{App, AppOptions, Caller, SessionBinding, Toolset, WorkspaceId};
 use muster_core::{Author, AuthorKind, AuthorSurface};
 use muster_mcp::{AppBackend, NodeBackend};
 
@@ -16,6 +16,7 @@ use crate::{
     client::Client,
     config::{AGENT_NAME, CTREES_MAX_CHARS, Settings, TOOLSET},
     storage,
+    workspace::{self, Surroundings, Undecided},
 };
 
 /// Serve one agent over MCP on stdin and stdout
@@ -30,8 +31,8 @@ Examples:
   codex mcp add muster -- muster mcp --workspace my-project
   gemini mcp add --scope user muster muster mcp --workspace my-project")]
 pub(crate) struct Mcp {
-    /// Workspace of the agent; calls that name none work in it
-    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// Workspace of the agent; calls that name none work in it. By default the one of the
+    /// directory: see `muster status` [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 
@@ -59,10 +60,11 @@ pub(crate) struct Mcp {
 
 /// Serves until the agent disconnects.
 pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
-    let workspace = settings.workspace(mcp.workspace.as_deref())?;
     let toolset = settings.get_over(&TOOLSET, mcp.toolset)?.value;
     if let Some(client) = Client::of_node(settings)? {
-        let workspace = workspace.map(|workspace| workspace.to_string());
+        // The server knows the workspace of the node.
+        let workspace = settings.workspace(mcp.workspace.as_deref())?;
+        let workspace = workspace.map(|set| set.value.to_string());
         let server = Arc::new(NodeServer::behind(client));
         muster_mcp::serve_stdio(Arc::new(NodeBackend::new(toolset, workspace, server)))?;
         return Ok(ExitCode::SUCCESS);
@@ -78,7 +80,6 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         caller,
         storage_dir: storage::directory(settings)?,
         toolset,
-        default_workspace: workspace.clone(),
         keeps_house: true,
         one_caller: true,
         session: match &mcp.session {
@@ -88,11 +89,31 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
         ..AppOptions::default()
     };
-    let app = Arc::new(App::open(options)?);
-    let backend =
-        AppBackend::new(Arc::clone(&app), workspace.map(|workspace| workspace.to_string()));
+    let app = App::open(options)?;
+    let workspace = default_workspace(settings, mcp, &app)?;
+    let app = Arc::new(app.in_workspace(workspace.clone()));
+    let workspace = workspace.map(|workspace| workspace.to_string());
+    let backend = AppBackend::new(Arc::clone(&app), workspace);
     let served = muster_mcp::serve_stdio(Arc::new(backend));
     app.checks().stop();
     served?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The workspace of calls that name none. An agent gets its tools even if a muster.toml is broken:
+/// its calls have to name their workspace then.
+fn default_workspace(
+    settings: &Settings,
+    mcp: &Mcp,
+    app: &App,
+) -> anyhow::Result<Option<WorkspaceId>> {
+    let here = Surroundings::of_process(Some(app))?;
+    match workspace::find(settings, mcp.workspace.as_deref(), &here) {
+        Ok(found) => Ok(found.map(|found| found.name)),
+        Err(error) if error.is::<Undecided>() => {
+            tracing::warn!(%error, "calls have to name their workspace");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -107,7 +107,8 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
     let app = Arc::new(App::open(AppOptions {
         storage_dir: storage_dir.clone(),
         toolset: settings.get_over(&TOOLSET, serve.toolset)?.value,
-        default_workspace: settings.workspace(None)?,
+        // A server is for all directories, so the one it was started in does not count.
+        default_workspace: settings.workspace(None)?.map(|set| set.value),
         keeps_house: true,
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
         runs: RunOptions::of(&runs.settings, runs.roots),

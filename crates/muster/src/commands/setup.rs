@@ -5,10 +5,15 @@ mod file;
 mod json;
 mod toml;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use muster_api::{WorkspaceId, checks};
 
 use self::{
     agents::AgentInstallation,
@@ -44,7 +49,8 @@ pub(crate) struct SetupCommand {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Workspace of the agent's calls; for a project the name of its folder by default
+    /// Workspace of the agent's calls; by default a project has the one that its muster.toml
+    /// declares, else the name of its folder
     /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
@@ -56,13 +62,33 @@ pub(crate) struct SetupCommand {
 
 /// An agent that can be configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Agent {
+pub(super) enum Agent {
     /// Claude Code: MCP server and hooks
     Claude,
     /// Codex CLI: MCP server
     Codex,
     /// Gemini CLI: MCP server
     Gemini,
+}
+
+impl Agent {
+    /// The name of its program.
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// Those that this machine has.
+    pub(super) fn installed() -> Vec<Self> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+        let is_there =
+            |agent: &Self| folders.iter().any(|folder| folder.join(agent.program()).is_file());
+        Self::value_variants().iter().copied().filter(is_there).collect()
+    }
 }
 
 /// Shows the configuration, or writes it.
@@ -75,15 +101,15 @@ pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<E
         ),
         None => None,
     };
-    let asked = settings.workspace(setup.workspace.as_deref())?.map(|asked| asked.to_string());
-    let installation = AgentInstallation::new(settings, asked, project)?;
+    let workspace = match settings.workspace(setup.workspace.as_deref())? {
+        Some(set) => Some(set.value),
+        None => project.as_deref().and_then(workspace_of),
+    };
+    let installation = AgentInstallation::new(settings, workspace, project)?;
+    let connection = AgentConnection::plan(setup.agent, &installation)?;
     let mut text = String::new();
-    // Everything is computed before anything is written.
-    let changes = installation.changes(setup.agent)?;
-    let outcomes = changes.iter().map(FileChange::outcome).collect::<anyhow::Result<Vec<_>>>()?;
-    let pending = outcomes.iter().any(|outcome| !matches!(outcome, FileOutcome::InPlace));
-    for (change, outcome) in changes.iter().zip(outcomes) {
-        let state = if setup.write { change.apply(&outcome)? } else { outcome.plan().to_owned() };
+    for (change, outcome) in &connection.changes {
+        let state = if setup.write { change.apply(outcome)? } else { outcome.plan().to_owned() };
         let file = screen.paint(Tone::Strong, &change.file.display().to_string());
         text += &format!("{file}\n  {}\n\n", screen.paint(Tone::Faint, &state));
         for line in change.snippet.lines() {
@@ -91,11 +117,61 @@ pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<E
         }
         text.push('\n');
     }
-    if pending && !setup.write {
+    if !connection.is_in_place() && !setup.write {
         text += "Nothing was written: add --write to write it.\n";
     } else if setup.write {
         text += "Restart the agent to use it.\n";
     }
     output::print_on(screen, &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The workspace to write into the configuration of a project. One that declares its workspace
+/// needs none: `muster mcp` reads it there.
+fn workspace_of(project: &Path) -> Option<WorkspaceId> {
+    let file = checks::find(project).and_then(|file| checks::read(&file).ok());
+    match file.and_then(|file| file.definition.workspace) {
+        Some(_) => None,
+        None => WorkspaceId::named_after(&project.to_string_lossy()),
+    }
+}
+
+/// The changes that connect an agent. Everything is computed before anything is written.
+pub(super) struct AgentConnection {
+    changes: Vec<(FileChange, FileOutcome)>,
+}
+
+impl AgentConnection {
+    /// The connection of an agent in all projects, which find their workspace on their own.
+    pub(super) fn everywhere(settings: &Settings, agent: Agent) -> anyhow::Result<Self> {
+        Self::plan(agent, &AgentInstallation::new(settings, None, None)?)
+    }
+
+    fn plan(agent: Agent, installation: &AgentInstallation) -> anyhow::Result<Self> {
+        let changes = installation.changes(agent)?.into_iter().map(|change| {
+            let outcome = change.outcome()?;
+            Ok((change, outcome))
+        });
+        Ok(Self { changes: changes.collect::<anyhow::Result<_>>()? })
+    }
+
+    pub(super) fn is_in_place(&self) -> bool {
+        self.changes.iter().all(|(_, outcome)| matches!(outcome, FileOutcome::InPlace))
+    }
+
+    /// The files that would change.
+    pub(super) fn files(&self) -> Vec<&Path> {
+        let pending =
+            self.changes.iter().filter(|(_, outcome)| !matches!(outcome, FileOutcome::InPlace));
+        pending.map(|(change, _)| change.file.as_path()).collect()
+    }
+
+    /// Writes them, and reports what was done to each file.
+    pub(super) fn write(&self) -> anyhow::Result<Vec<(&Path, String)>> {
+        let written = self.changes.iter().map(|(change, outcome)| {
+            let state = change.apply(outcome)?;
+            Ok((change.file.as_path(), state))
+        });
+        written.collect()
+    }
 }

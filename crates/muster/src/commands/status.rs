@@ -1,22 +1,30 @@
-//! `muster status`: the server that client commands use, and whether it responds.
+//! `muster status`: the workspace of this directory, and the server that client commands use.
 
 use std::{fmt::Write as _, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
+use muster_api::WorkspaceId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     client::Client,
     config::{Settings, ValueSource},
-    people::Look,
+    people::{InWorkspace, Look},
     screen::{Screen, Tone},
+    storage,
+    workspace::{self, ResolvedWorkspace, Surroundings, WorkspaceReason},
 };
 
 /// HTTP status of success.
 const OK: u16 = 200;
 
-/// Show the state of the running server
+/// Show the workspace of this directory and the state of the running server
+///
+/// The workspace is the first that is found: --workspace, MUSTER_WORKSPACE, the muster.toml here or
+/// above as a person accepted it, the settings file, the name of the repository. Commands, hooks
+/// and `muster mcp` all use it. Outside of a repository, commands use the only workspace of the
+/// store.
 ///
 /// Finds the server as every client command does: MUSTER_URL sets it, else it is the one that runs
 /// on the storage folder. The exit code is 0 when it works and accepts the token.
@@ -28,7 +36,19 @@ Examples:
   MUSTER_URL=http://127.0.0.1:8080 muster status")]
 pub(crate) struct StatusCommand {
     #[command(flatten)]
+    place: InWorkspace,
+
+    #[command(flatten)]
     look: Look,
+}
+
+/// The workspace of this directory.
+#[derive(Serialize)]
+struct FoundWorkspace {
+    name: Option<WorkspaceId>,
+    reason: Option<WorkspaceReason>,
+    /// The reason in words, or why there is none.
+    why: String,
 }
 
 /// The server's own report.
@@ -42,6 +62,7 @@ struct Health {
 /// A server and what is known about it.
 #[derive(Serialize)]
 struct FoundServer<'a> {
+    workspace: &'a FoundWorkspace,
     url: &'a str,
     source: &'a ValueSource,
     #[serde(flatten)]
@@ -57,8 +78,34 @@ enum Access {
     Refused,
 }
 
-/// Prints the report of the server.
+/// Prints the workspace and the report of the server.
 pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result<ExitCode> {
+    let workspace = workspace_here(settings, &status.place);
+    let asked = ask(settings);
+    let (client, health, access) = match asked {
+        Ok(answered) => answered,
+        Err(error) => {
+            let raw = serde_json::json!({"workspace": workspace});
+            status.look.print(&raw, |screen| Ok(workspace_line(screen, &workspace)))?;
+            return Err(error);
+        }
+    };
+    let found = FoundServer {
+        workspace: &workspace,
+        url: client.url(),
+        source: client.source(),
+        health: &health,
+        access,
+    };
+    status.look.print(&found, |screen| {
+        Ok(workspace_line(screen, &workspace) + &server_lines(screen, &client, &health, access)?)
+    })?;
+    let works = health.status == "ok" && access == Access::Granted;
+    Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Asks the server about its state, and whether it accepts our token.
+fn ask(settings: &Settings) -> anyhow::Result<(Client, Health, Access)> {
     let client = Client::of(settings)?;
     let reply = client.send("GET", "/health", None)?;
     let Ok(health) = reply.read::<Health>() else {
@@ -68,13 +115,42 @@ pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result
         OK => Access::Granted,
         _ => Access::Refused,
     };
-    let found = FoundServer { url: client.url(), source: client.source(), health: &health, access };
-    status.look.print(&found, |screen| lines(screen, &client, &health, access))?;
-    let works = health.status == "ok" && access == Access::Granted;
-    Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok((client, health, access))
 }
 
-fn lines(
+/// The workspace, or why there is none. Nothing about it keeps the server from being shown.
+fn workspace_here(settings: &Settings, asked: &InWorkspace) -> FoundWorkspace {
+    match find(settings, asked) {
+        Ok(Some(ResolvedWorkspace { name, reason })) => {
+            let why = reason.to_string();
+            FoundWorkspace { name: Some(name), reason: Some(reason), why }
+        }
+        Ok(None) => {
+            let why = "name one with --workspace, or run `muster init` in a project".to_owned();
+            FoundWorkspace { name: None, reason: None, why }
+        }
+        Err(error) => FoundWorkspace { name: None, reason: None, why: format!("{error:#}") },
+    }
+}
+
+fn find(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Option<ResolvedWorkspace>> {
+    let app = storage::open_if_there(settings)?;
+    let here = Surroundings::of_process(app.as_ref())?;
+    match (workspace::find(settings, asked.workspace.as_deref(), &here)?, &app) {
+        (None, Some(app)) => workspace::only(app).map(Some),
+        (found, _) => Ok(found),
+    }
+}
+
+fn workspace_line(screen: Screen, found: &FoundWorkspace) -> String {
+    let name = match &found.name {
+        Some(name) => screen.paint(Tone::Strong, name.as_str()),
+        None => screen.paint(Tone::Warning, "none"),
+    };
+    format!("workspace {name}  {}\n", screen.paint(Tone::Faint, &found.why))
+}
+
+fn server_lines(
     screen: Screen,
     client: &Client,
     health: &Health,

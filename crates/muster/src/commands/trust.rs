@@ -1,8 +1,6 @@
 //! `muster trust`: a person accepts what a project wants to run.
 
 use std::{
-    fs::OpenOptions,
-    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -10,6 +8,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use muster_api::{
+    App,
     checks::{self, ProjectFile},
     person_name,
 };
@@ -19,7 +18,12 @@ use muster_core::checks::{
 };
 
 use super::check::workspace_of;
-use crate::{config::Settings, output, person::Person, screen, storage};
+use crate::{
+    config::Settings,
+    output,
+    person::{Person, typed},
+    screen, storage,
+};
 
 /// Accept the checks that a project declares
 ///
@@ -49,7 +53,6 @@ pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode
     let root = root_of(&project)?;
     // The answer below is typed at the terminal, whatever standard input is.
     let app = storage::open_for_person(settings)?;
-    let workspace = workspace_of(settings, &app, None, &project)?;
     let known = app.project_trust(&root)?;
     output::print(&shown(&project, &known))?;
     let is_accepted =
@@ -57,7 +60,21 @@ pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode
     if is_accepted || trust.show {
         return Ok(if is_accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let answer = ask("Accept these definitions? Type yes or no: ")?;
+    decide(settings, &app, project, &known)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks the person, and records the answer.
+fn decide(
+    settings: &Settings,
+    app: &App,
+    project: ProjectFile,
+    known: &ProjectTrust,
+) -> anyhow::Result<()> {
+    let root = root_of(&project)?;
+    let workspace = workspace_of(settings, app, None, &project)?;
+    let answer = typed("Accept these definitions? Type yes or no: ")
+        .context("only a person can accept checks, at a terminal; run `muster trust` in one")?;
     let by = person_name();
     let decision = match answer.as_str() {
         "yes" => {
@@ -72,15 +89,25 @@ pub(crate) fn run(settings: &Settings, trust: &Trust) -> anyhow::Result<ExitCode
         _ => bail!("the answer is yes or no; nothing was changed"),
     };
     let done = match &decision {
-        TrustDecision::Accepted { .. } => "Accepted. `muster check` runs them.\n",
-        TrustDecision::Declined { .. } if known.accepted.is_some() => {
-            "Declined. The definitions that were accepted before stay in force.\n"
+        TrustDecision::Accepted { .. } => {
+            format!("Accepted for the tasks of workspace {workspace}. `muster check` runs them.\n")
         }
-        TrustDecision::Declined { .. } => "Declined. No check of this project runs.\n",
+        TrustDecision::Declined { .. } if known.accepted.is_some() => {
+            "Declined. The definitions that were accepted before stay in force.\n".to_owned()
+        }
+        TrustDecision::Declined { .. } => "Declined. No check of this project runs.\n".to_owned(),
     };
     app.decide_trust(&workspace, decision)?;
-    output::print(done)?;
-    Ok(ExitCode::SUCCESS)
+    output::print(&done)?;
+    Ok(())
+}
+
+/// Shows the definitions of a new project and asks about them.
+pub(super) fn offer(settings: &Settings, project: ProjectFile) -> anyhow::Result<()> {
+    let app = storage::open_for_person(settings)?;
+    let known = app.project_trust(&root_of(&project)?)?;
+    output::print(&shown(&project, &known))?;
+    decide(settings, &app, project, &known)
 }
 
 /// The project of a directory.
@@ -90,8 +117,7 @@ pub(super) fn project_of(directory: &Path) -> anyhow::Result<ProjectFile> {
         .with_context(|| format!("{} cannot be read", directory.display()))?;
     let Some(file) = checks::find(&directory) else {
         bail!(
-            "there is no muster.toml in {} or above it; a project declares its checks there:\n\n  \
-             [checks.tests]\n  run = \"cargo test\"\n",
+            "there is no muster.toml in {} or above it; `muster init` writes one",
             directory.display()
         );
     };
@@ -104,17 +130,6 @@ pub(super) fn root_of(project: &ProjectFile) -> anyhow::Result<String> {
         bail!("the path {} is not UTF-8", project.root.display());
     };
     Ok(root.to_owned())
-}
-
-/// Asks at the terminal, whatever input and output are, so that no pipe can give the answer.
-fn ask(question: &str) -> anyhow::Result<String> {
-    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let terminal = terminal
-        .context("only a person can accept checks, at a terminal; run `muster trust` in one")?;
-    (&terminal).write_all(question.as_bytes())?;
-    let mut line = String::new();
-    BufReader::new(&terminal).read_line(&mut line)?;
-    Ok(line.trim().to_owned())
 }
 
 /// The definitions of the file, with what differs from the accepted ones.
@@ -142,7 +157,7 @@ fn shown(project: &ProjectFile, known: &ProjectTrust) -> String {
 }
 
 /// One line for each thing that a person decides about.
-fn definition_lines(project: &ProjectDefinition) -> Vec<String> {
+pub(super) fn definition_lines(project: &ProjectDefinition) -> Vec<String> {
     let workspace = project.workspace.iter().map(|name| format!("workspace {name}"));
     let checks = project.checks.iter().map(|(name, check)| check_line(name, check));
     let protected = project.protected.iter().map(|glob| format!("protects {glob}"));

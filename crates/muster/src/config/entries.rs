@@ -81,7 +81,7 @@ pub(crate) static WORKSPACE: Setting<Option<WorkspaceId>> = Setting {
         flag: Some("--workspace"),
         allowed: "1 to 128 letters, digits and . _ / - that start with a letter or digit, for \
                   example my-project",
-        default: "none",
+        default: "that of the directory, as muster status shows it; none for muster serve",
         help: "Default workspace of calls and commands",
         blank: Blank::Refused,
         ..SettingRow::PLAIN

@@ -1,4 +1,4 @@
-//! Reads a line from the terminal without echo, with a timeout.
+//! Reads a line from the terminal: an answer, or without echo and with a timeout a secret.
 
 use std::io;
 #[cfg(unix)]
@@ -23,6 +23,27 @@ pub(super) fn hidden(question: &str) -> io::Result<String> {
     drop(quiet);
     (&terminal).write_all(b"\n")?;
     line
+}
+
+/// Asks at the terminal of this process, whatever its input and output are, so that no pipe can
+/// give the answer.
+#[cfg(unix)]
+pub(super) fn shown(question: &str) -> io::Result<String> {
+    use std::{
+        fs::OpenOptions,
+        io::{BufRead as _, BufReader, Write as _},
+    };
+
+    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
+    (&terminal).write_all(question.as_bytes())?;
+    let mut line = String::new();
+    BufReader::new(&terminal).read_line(&mut line)?;
+    Ok(line.trim().to_owned())
+}
+
+#[cfg(not(unix))]
+pub(super) fn shown(_question: &str) -> io::Result<String> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 #[cfg(unix)]

@@ -45,6 +45,7 @@ fn help_of_every_command_reads_well() {
         ("help_providers", &["providers", "--help"]),
         ("help_worktrees", &["worktrees", "--help"]),
         ("help_worktrees_merge", &["worktrees", "merge", "--help"]),
+        ("help_init", &["init", "--help"]),
         ("help_setup", &["setup", "--help"]),
         ("help_export", &["export", "--help"]),
         ("help_import", &["import", "--help"]),

@@ -17,6 +17,17 @@ use crate::program;
 /// everything that the terminal has shown. At the end it shows the exit code and its own state.
 #[cfg(target_os = "linux")]
 pub(crate) fn at_a_terminal(storage: &Path, words: &str, dialog: &[(&str, &str)]) -> String {
+    at_a_terminal_where(storage, words, dialog, |_| {})
+}
+
+/// The same in other surroundings.
+#[cfg(target_os = "linux")]
+pub(crate) fn at_a_terminal_where(
+    storage: &Path,
+    words: &str,
+    dialog: &[(&str, &str)],
+    change: impl FnOnce(&mut Command),
+) -> String {
     let program = program::path().display();
     let storage = storage.display();
     let line = format!("'{program}' {words} --storage-dir '{storage}'; echo \"code=$?\"; stty -a");
@@ -27,6 +38,7 @@ pub(crate) fn at_a_terminal(storage: &Path, words: &str, dialog: &[(&str, &str)]
         .env("MUSTER_TEST_ANSWER_MS", "2000")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
+    change(&mut script);
     let mut child = script.spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();
     let mut screen = child.stdout.take().unwrap();

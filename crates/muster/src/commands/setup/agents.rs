@@ -31,7 +31,7 @@ impl AgentInstallation {
     /// Finds the name of this program and the flags that it needs.
     pub(super) fn new(
         settings: &Settings,
-        workspace: Option<String>,
+        workspace: Option<WorkspaceId>,
         project: Option<PathBuf>,
     ) -> anyhow::Result<Self> {
         let mut flags = Vec::new();
@@ -39,8 +39,8 @@ impl AgentInstallation {
         if !storage::is_default(settings, &directory) {
             flags.extend(["--storage-dir".to_owned(), directory.display().to_string()]);
         }
-        if let Some(workspace) = workspace.or_else(|| named_after(project.as_ref())) {
-            flags.extend(["--workspace".to_owned(), workspace]);
+        if let Some(workspace) = workspace {
+            flags.extend(["--workspace".to_owned(), workspace.to_string()]);
         }
         Ok(Self { program: program()?, flags, project })
     }
@@ -138,16 +138,6 @@ fn home() -> anyhow::Result<PathBuf> {
     env::home_dir().context("the home folder is unknown: name a project with --dir DIR")
 }
 
-/// A workspace named after a project's folder, with `-` for characters that are not allowed.
-fn named_after(project: Option<&PathBuf>) -> Option<String> {
-    let name = project?.file_name()?.to_string_lossy();
-    let fit = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
-    let words = name.split(|letter| !fit(letter)).filter(|word| !word.is_empty());
-    let name = words.collect::<Vec<_>>().join("-");
-    let name = name.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
-    name.parse::<WorkspaceId>().ok().map(|workspace| workspace.to_string())
-}
-
 /// Quotes a word for a POSIX shell.
 fn shell_word(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:@%".contains(&byte);
@@ -155,19 +145,5 @@ fn shell_word(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_workspace_is_named_after_the_folder_as_far_as_it_can_be() {
-        let named = |folder: &str| named_after(Some(&PathBuf::from(folder)));
-        assert_eq!(named("/home/me/my proj").as_deref(), Some("my-proj"));
-        assert_eq!(named("/home/me/.dots_1").as_deref(), Some("dots_1"));
-        assert_eq!(named("/home/me/日本"), None);
-        assert_eq!(named("/"), None);
     }
 }
