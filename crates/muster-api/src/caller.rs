@@ -12,6 +12,8 @@ pub struct Caller {
     pub by: Option<Arc<Author>>,
     /// Where the caller works.
     pub directory: Option<PathBuf>,
+    /// Whether it waits however long the call takes.
+    pub is_patient: bool,
     /// How it hears of the progress of the call and cancels it.
     pub watch: CallWatch,
 }

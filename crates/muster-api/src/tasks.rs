@@ -4,6 +4,7 @@ mod batch;
 mod block;
 mod bootstrap;
 mod card;
+mod check;
 mod close_step;
 mod close_task;
 mod complete;
@@ -72,6 +73,7 @@ pub(crate) fn rows() -> Vec<OperationRow> {
         OperationRow::of::<think_tools::ThinkCard>(),
         OperationRow::of::<think_tools::NotesCommit>(),
         OperationRow::of::<radar::TasksRadar>(),
+        OperationRow::of::<check::TasksCheck>(),
         OperationRow::of::<next::TasksNext>(),
         OperationRow::of::<context::TasksContext>(),
         OperationRow::of::<context_pack::TasksContextPack>(),

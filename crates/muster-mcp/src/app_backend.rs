@@ -41,12 +41,10 @@ impl AppBackend {
 
     /// The caller as the server's settings name it, else as its program does.
     fn caller(&self, call: &McpCall) -> Caller {
-        let caller = self.app.caller().clone();
-        if caller.by.is_some() {
-            caller
-        } else {
-            Caller { by: Some(call.author().into()), ..caller }
-        }
+        let mut caller = self.app.caller().clone();
+        caller.by.get_or_insert_with(|| call.author().into());
+        caller.is_patient = call.is_detached();
+        caller
     }
 
     /// Whether a call takes less time than handing it to another thread and back. A write does

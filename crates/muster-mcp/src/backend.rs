@@ -75,6 +75,11 @@ impl McpCall {
         (asker, status)
     }
 
+    /// Whether its client has, or will get, a handle.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.status.is_some()
+    }
+
     /// Whether the request is of the stateless revision or a later one.
     pub(crate) fn is_modern(&self) -> bool {
         self.context.protocol_version().is_some_and(|version| !version.has_initialize())

@@ -63,13 +63,14 @@ impl Operation for TasksCloseStep {
             return Err(invalid("checkpoints", Reason::BadFormat, expected));
         }
         let Guarded { expected_revision, idempotency_key } = self.guarded;
-        let checks = self.waiting.policy();
+        let checks = self.waiting.policy(&call.scene.caller);
         call.write_closing(&self.workspace, idempotency_key, checks, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let step = StepTarget { task, selector: selector.clone() };
             refuse_closed(draft.documents(), &step)?;
-            let confirmations = checkpoints.0.clone();
-            draft.apply(&TaskCommand::VerifyStep { step: step.clone(), confirmations })?;
+            for command in checkpoints.commands(&step) {
+                draft.apply(&command)?;
+            }
             let close = TaskCommand::CloseStep {
                 step: step.clone(),
                 named: checkpoints.named(),

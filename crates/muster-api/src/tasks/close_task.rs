@@ -104,7 +104,8 @@ impl Operation for TasksCloseTask {
         let workspace = self.workspace.clone();
         // A dry run writes nothing, so it stores no response either.
         let key = idempotency_key.filter(|_| apply);
-        let checks = if apply { self.waiting.policy() } else { CheckPolicy::Look };
+        let checks =
+            if apply { self.waiting.policy(&call.scene.caller) } else { CheckPolicy::Look };
         call.write_closing(&self.workspace, key, checks, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let current = lookup::revision(draft.documents(), target.id)?;

@@ -100,7 +100,7 @@ impl Operation for TasksComplete {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let to = self.status.unwrap_or(TaskStatus::Done);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
-        let checks = self.waiting.policy();
+        let checks = self.waiting.policy(&call.scene.caller);
         call.write_closing(&self.workspace, idempotency_key, checks, move |draft| {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;

@@ -1,5 +1,7 @@
 //! Argument groups that many operations share (TASKS section 2.5).
 
+use std::time::Duration;
+
 use muster_core::{
     inline_schema,
     tasks::{
@@ -14,8 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 
-use super::proof::CheckPolicy;
+use super::proof::{CheckPolicy, PATIENT_WAIT_SECONDS, WAIT_SECONDS_DEFAULT};
 use crate::{
+    Caller,
     arguments::{Reason, invalid, invalid_with},
     call::CallFailure,
 };
@@ -169,7 +172,7 @@ pub(crate) fn agree(
 }
 
 /// Selects one step of a task.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(crate) struct OneStep {
     /// Step id; safer than path.
     step_id: Option<StepId>,
@@ -214,8 +217,15 @@ pub(crate) struct WaitingForChecks {
 }
 
 impl WaitingForChecks {
-    pub(crate) fn policy(&self) -> CheckPolicy {
-        CheckPolicy::waiting(self.wait_seconds)
+    pub(crate) fn policy(&self, caller: &Caller) -> CheckPolicy {
+        CheckPolicy::Run { wait: self.time(caller) }
+    }
+
+    /// How long the call may wait. A caller with a handle need not be told to call again.
+    pub(crate) fn time(&self, caller: &Caller) -> Duration {
+        let patient = caller.is_patient.then_some(PATIENT_WAIT_SECONDS);
+        let seconds = self.wait_seconds.or(patient).unwrap_or(WAIT_SECONDS_DEFAULT);
+        Duration::from_secs(seconds)
     }
 }
 

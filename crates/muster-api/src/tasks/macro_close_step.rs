@@ -149,17 +149,16 @@ impl Operation for TasksMacroCloseStep {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let named = call.wanted(&workspace, self.selection.named()?);
-        let gate = || Confirmations(Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).into());
         let closing = Closing {
             selector: self.step.optional(),
-            checkpoints: self.checkpoints.unwrap_or_else(gate),
+            checkpoints: self.checkpoints.unwrap_or_else(Confirmations::gate),
             note: self.note.map(|note| note.0),
             proof: self.proof.map(ProofInput::check).transpose()?,
         };
         let view = SuperView::embedded(call.app, self.resume_max_chars);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let scope = workspace.clone();
-        let checks = self.waiting.policy();
+        let checks = self.waiting.policy(&call.scene.caller);
         call.write_closing(&workspace, idempotency_key, checks, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let mut notices = CallReply::new(&json!({}));
@@ -230,8 +229,9 @@ impl Closing {
             outcome.note_event = Some(step_changed(draft.apply(&note)?).event);
         }
         outcome.evidence_event = self.prove(draft, task, Some(selector), notices)?;
-        let confirmations = self.checkpoints.0.clone();
-        draft.apply(&TaskCommand::VerifyStep { step: step.clone(), confirmations })?;
+        for command in self.checkpoints.commands(&step) {
+            draft.apply(&command)?;
+        }
         let named = self.checkpoints.named();
         let close = TaskCommand::CloseStep { step: step.clone(), named, force: None };
         outcome.step = Some(step_changed(draft.apply(&close)?).step);

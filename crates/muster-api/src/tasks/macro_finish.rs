@@ -78,7 +78,7 @@ impl Operation for TasksMacroFinish {
         let max_chars = self.handoff_max_chars;
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let scope = workspace.clone();
-        let checks = self.waiting.policy();
+        let checks = self.waiting.policy(&call.scene.caller);
         call.write_closing(&workspace, idempotency_key, checks, move |draft| {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;

@@ -39,6 +39,9 @@ use crate::{
 /// clients give a tool up.
 pub(crate) const WAIT_SECONDS_DEFAULT: u64 = 25;
 
+/// How long it waits for a caller that has a handle instead of an open call.
+pub(crate) const PATIENT_WAIT_SECONDS: u64 = 24 * 60 * 60;
+
 /// What a write does about checks that do not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckPolicy {
@@ -49,13 +52,6 @@ pub(crate) enum CheckPolicy {
     Look,
     /// It runs them and waits.
     Run { wait: Duration },
-}
-
-impl CheckPolicy {
-    /// Runs checks for a closing call.
-    pub(crate) fn waiting(seconds: Option<u64>) -> Self {
-        Self::Run { wait: Duration::from_secs(seconds.unwrap_or(WAIT_SECONDS_DEFAULT)) }
-    }
 }
 
 /// An accepted project with the directory that a caller works in.

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use muster_core::{
     inline_schema,
     tasks::{
-        command::NewStep,
+        TaskCommand,
+        command::{NewStep, StepTarget},
         event::StepFields,
         id::CheckName,
-        step::{Checkpoint, Checkpoints, ProofMode, ProofModes},
+        step::{Checkpoint, Checkpoints, ItemConfirmation, ProofMode, ProofModes},
         wording::{CleanLines, Title},
     },
 };
@@ -142,19 +143,49 @@ impl ProofModeChanges {
     }
 }
 
-/// Which checkpoints to confirm: `gate`, `all`, or each by name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Confirmations(pub Vec<(Checkpoint, bool)>);
+/// Which checkpoints to confirm: `gate`, `all`, or each by name, as a whole or entry by entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Confirmations {
+    /// Checkpoints and their new value.
+    pub(crate) whole: Vec<(Checkpoint, bool)>,
+    /// Single criteria and tests.
+    pub(crate) items: Vec<ItemConfirmation>,
+}
+
+/// One criterion or test by its place in the list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfirmedItem {
+    index: u32,
+    evidence: Option<String>,
+}
 
 impl Confirmations {
+    /// Criteria and tests as a whole.
+    pub(crate) fn gate() -> Self {
+        let whole = Checkpoint::GATE.map(|checkpoint| (checkpoint, true)).into();
+        Self { whole, items: Vec::new() }
+    }
+
     /// The checkpoints mentioned, with either value.
     pub(crate) fn named(&self) -> Checkpoints {
-        self.0.iter().map(|(checkpoint, _)| *checkpoint).collect()
+        let whole = self.whole.iter().map(|(checkpoint, _)| *checkpoint);
+        whole.chain(self.items.iter().map(|item| item.checkpoint)).collect()
     }
 
     /// Whether criteria or tests are among them.
     pub(crate) fn names_the_gate(&self) -> bool {
-        self.0.iter().any(|(checkpoint, _)| Checkpoint::GATE.contains(checkpoint))
+        self.named().iter().any(|checkpoint| Checkpoint::GATE.contains(checkpoint))
+    }
+
+    /// The commands that confirm them on a step.
+    pub(crate) fn commands(&self, step: &StepTarget) -> Vec<TaskCommand> {
+        let step = || step.clone();
+        let whole = (!self.whole.is_empty())
+            .then(|| TaskCommand::VerifyStep { step: step(), confirmations: self.whole.clone() });
+        let items = (!self.items.is_empty())
+            .then(|| TaskCommand::ConfirmItems { step: step(), items: self.items.clone() });
+        whole.into_iter().chain(items).collect()
     }
 }
 
@@ -165,21 +196,37 @@ impl<'de> Deserialize<'de> for Confirmations {
         enum Confirmed {
             Plain(bool),
             Wrapped { confirmed: bool },
+            Items(Vec<ConfirmedItem>),
         }
-        let all = |checkpoints: &[Checkpoint]| checkpoints.iter().map(|cp| (*cp, true)).collect();
+        let all = |checkpoints: &[Checkpoint]| Self {
+            whole: checkpoints.iter().map(|checkpoint| (*checkpoint, true)).collect(),
+            items: Vec::new(),
+        };
         let value = Value::deserialize(deserializer)?;
         match value.as_str() {
-            Some("gate") => return Ok(Self(all(&Checkpoint::GATE))),
-            Some("all") => return Ok(Self(all(&Checkpoint::ALL))),
+            Some("gate") => return Ok(all(&Checkpoint::GATE)),
+            Some("all") => return Ok(all(&Checkpoint::ALL)),
             Some(_) | None => {}
         }
         let named: BTreeMap<Checkpoint, Confirmed> =
             BTreeMap::deserialize(value).map_err(D::Error::custom)?;
-        let confirmed = |confirmed| match confirmed {
-            Confirmed::Plain(value) => value,
-            Confirmed::Wrapped { confirmed } => confirmed,
-        };
-        Ok(Self(named.into_iter().map(|(cp, value)| (cp, confirmed(value))).collect()))
+        let mut confirmations = Self::default();
+        for (checkpoint, confirmed) in named {
+            match confirmed {
+                Confirmed::Plain(value) | Confirmed::Wrapped { confirmed: value } => {
+                    confirmations.whole.push((checkpoint, value));
+                }
+                Confirmed::Items(items) => {
+                    let item = |item: ConfirmedItem| ItemConfirmation {
+                        checkpoint,
+                        index: item.index,
+                        evidence: item.evidence,
+                    };
+                    confirmations.items.extend(items.into_iter().map(item));
+                }
+            }
+        }
+        Ok(confirmations)
     }
 }
 
@@ -193,12 +240,35 @@ inline_schema!(Confirmations => {
             "additionalProperties": false,
         },
     ]});
+    let list = json_schema!({"anyOf": [
+        {"type": "boolean"},
+        {
+            "type": "object",
+            "properties": {"confirmed": {"type": "boolean"}},
+            "required": ["confirmed"],
+            "additionalProperties": false,
+        },
+        {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 100,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "index": {"type": "integer", "minimum": 0},
+                    "evidence": {"type": "string", "maxLength": 2000},
+                },
+                "required": ["index"],
+                "additionalProperties": false,
+            },
+        },
+    ]});
     json_schema!({"anyOf": [
         {"type": "string", "enum": ["gate", "all"]},
         {
             "type": "object",
             "properties": {
-                "criteria": one, "tests": one, "security": one, "perf": one, "docs": one,
+                "criteria": list, "tests": list, "security": one, "perf": one, "docs": one,
             },
             "additionalProperties": false,
             "minProperties": 1,

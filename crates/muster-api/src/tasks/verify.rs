@@ -1,6 +1,6 @@
 //! `tasks_verify`.
 
-use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId};
+use muster_core::tasks::{command::StepTarget, id::WorkspaceId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -8,11 +8,11 @@ use super::{
     groups::{Guarded, OneStep, OneTask},
     respond::StepChanged,
     steps::Confirmations,
-    work::change_step,
+    work::{guarded_task, step_changed},
 };
 use crate::{
     OperationEffect,
-    call::{CallAction, CallFailure, CheckedCall},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
@@ -26,7 +26,8 @@ pub(crate) struct TasksVerify {
     selection: OneTask,
     #[serde(flatten)]
     step: OneStep,
-    /// "gate" (criteria and tests), "all", or an object of checkpoint: true|false.
+    /// "gate" (criteria and tests), "all", or an object of checkpoint: true|false; criteria and
+    /// tests also one by one: [{index, evidence}], from 0.
     checkpoints: Confirmations,
     #[serde(flatten)]
     guarded: Guarded,
@@ -41,12 +42,16 @@ impl Operation for TasksVerify {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
-        let confirmations = self.checkpoints.0;
-        change_step(call, &self.workspace, named, self.guarded, move |task| {
-            TaskCommand::VerifyStep {
-                step: StepTarget { task, selector: selector.clone() },
-                confirmations: confirmations.clone(),
+        let checkpoints = self.checkpoints;
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let step = StepTarget { task, selector: selector.clone() };
+            for command in checkpoints.commands(&step) {
+                draft.apply(&command)?;
             }
+            let changed = step_changed(draft.call_events());
+            Ok(CallReply::new(&changed).about(target))
         })
     }
 }

@@ -179,6 +179,18 @@ impl<'a> ProjectGate<'a> {
         names.into_iter().map(|name| self.standing(name, task.check_waivers.iter())).collect()
     }
 
+    /// Checks by name; what was waived for the task or step counts as waived.
+    pub fn named(
+        &self,
+        names: &[String],
+        task: Option<&Task>,
+        step: Option<&Step>,
+    ) -> TaskLookup<Vec<CheckGate>> {
+        let of_task = task.map(|task| task.check_waivers.as_slice()).unwrap_or_default();
+        let of_step = step.map(|step| step.check_waivers.as_slice()).unwrap_or_default();
+        names.iter().map(|name| self.standing(name, of_step.iter().chain(of_task))).collect()
+    }
+
     fn standing<'w>(
         &self,
         name: &str,
