@@ -53,6 +53,17 @@ impl Agent {
         Self::greet(command)
     }
 
+    /// The same in a directory, with variables in its environment.
+    pub(crate) fn start_at(
+        storage_dir: &Path,
+        directory: &Path,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = program::muster(&["mcp", "--toolset", "full", "--storage-dir"]);
+        command.arg(storage_dir).envs(variables.iter().copied()).current_dir(directory);
+        Self::greet(command)
+    }
+
     fn greet(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())

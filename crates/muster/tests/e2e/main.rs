@@ -21,6 +21,7 @@ mod page;
 mod people;
 mod processes;
 mod program;
+mod proof;
 mod real_agents;
 mod rest;
 mod runs;
