@@ -19,6 +19,7 @@ mod lifecycle;
 mod macros;
 mod model;
 mod probes;
+mod todo_lists;
 mod views;
 
 fn app() -> App {

@@ -23,6 +23,7 @@ pub mod step;
 pub mod templates;
 #[cfg(test)]
 mod tests;
+pub mod todos;
 pub mod tree;
 pub mod view;
 pub mod wire;
@@ -39,8 +40,9 @@ use crate::{
 };
 use entity::{Plan, Task, TaskAnswer, TaskStatus, Workspace};
 use history::{HistoryOperation, OperationState};
-use id::{CardId, EntityId, EvidenceId, PlanId, TaskId};
+use id::{CardId, EntityId, EvidenceId, PlanId, StepId, TaskId};
 use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
+use todos::StepTodos;
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -73,6 +75,8 @@ pub enum TaskKey {
     Memory(EntityId),
     /// An operation of the history, by position.
     Operation(u64),
+    /// Where the todo items of a step are.
+    StepTodos(StepId),
 }
 
 impl From<EntityId> for TaskKey {
@@ -103,6 +107,8 @@ pub enum TaskDocument {
     /// How much a memory holds.
     Memory(MemoryCounts),
     Operation(HistoryOperation),
+    /// Where the todo items of a step are.
+    StepTodos(StepTodos),
 }
 
 impl TaskDocument {
@@ -128,7 +134,8 @@ impl TaskDocument {
             | Self::Note(_)
             | Self::Trace(_)
             | Self::Memory(_)
-            | Self::Operation(_) => None,
+            | Self::Operation(_)
+            | Self::StepTodos(_) => None,
         }
     }
 
@@ -161,6 +168,7 @@ impl Aggregate for TaskAggregate {
             TaskKey::Trace(seq) => ("trace", seq.to_string()),
             TaskKey::Memory(id) => ("memory", id.to_string()),
             TaskKey::Operation(seq) => ("operation", seq.to_string()),
+            TaskKey::StepTodos(id) => ("step_todos", id.to_string()),
         };
         Address { kind: kind.into(), name }
     }
@@ -177,6 +185,7 @@ impl Aggregate for TaskAggregate {
             "trace" => address.name.parse().ok().map(TaskKey::Trace),
             "memory" => address.name.parse().ok().map(TaskKey::Memory),
             "operation" => address.name.parse().ok().map(TaskKey::Operation),
+            "step_todos" => address.name.parse().ok().map(TaskKey::StepTodos),
             _ => None,
         }
     }
@@ -193,6 +202,7 @@ impl Aggregate for TaskAggregate {
             TaskDocument::Note(note) => serde_json::to_string(note),
             TaskDocument::Card(card) => serde_json::to_string(card),
             TaskDocument::Evidence(evidence) => serde_json::to_string(evidence),
+            TaskDocument::StepTodos(todos) => serde_json::to_string(todos),
         }
     }
 
@@ -208,14 +218,16 @@ impl Aggregate for TaskAggregate {
             TaskKey::Note(_) => serde_json::from_str(body).map(TaskDocument::Note),
             TaskKey::Card(_) => serde_json::from_str(body).map(TaskDocument::Card),
             TaskKey::Evidence(_) => serde_json::from_str(body).map(TaskDocument::Evidence),
+            TaskKey::StepTodos(_) => serde_json::from_str(body).map(TaskDocument::StepTodos),
         }
     }
 
     fn index(document: &TaskDocument) -> Index {
         match document {
-            TaskDocument::Workspace(_) | TaskDocument::Answer(_) | TaskDocument::Memory(_) => {
-                Index::default()
-            }
+            TaskDocument::Workspace(_)
+            | TaskDocument::Answer(_)
+            | TaskDocument::Memory(_)
+            | TaskDocument::StepTodos(_) => Index::default(),
             TaskDocument::Evidence(evidence) => child_index(evidence.entity, evidence.id.0, ""),
             TaskDocument::Card(card) => child_index(card.entity, card.last_seq, card.kind.name()),
             TaskDocument::Note(note) => child_index(note.entity, note.seq, ""),

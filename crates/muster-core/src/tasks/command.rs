@@ -12,6 +12,7 @@ use super::{
     path::{NodePath, StepPath},
     step::{Checkpoint, Checkpoints, NodeFields, ProofMode},
 };
+use crate::session::SessionId;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum TaskCommand {
@@ -122,6 +123,12 @@ pub enum TaskCommand {
     /// Move or clear focus.
     MoveFocus {
         to: Option<EntityId>,
+    },
+    /// Remember that a session wrote its todo list here.
+    NoteTodos {
+        session: SessionId,
+        /// Steps that it links items to.
+        steps: Vec<StepId>,
     },
     /// Keep a response for its idempotency key.
     KeepAnswer {

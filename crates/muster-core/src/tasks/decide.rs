@@ -23,6 +23,7 @@ use super::{
     id::{EntityId, PlanId, TaskId},
     lookup,
     step::Step,
+    todos,
 };
 use crate::{
     WorkRefusal,
@@ -69,6 +70,7 @@ pub(super) fn decide(docs: &TaskDocs, command: &TaskCommand) -> Decision {
         }
         TaskCommand::Restore { op_seq, undo } => restore::restore(docs, *op_seq, *undo),
         TaskCommand::MoveFocus { to } => move_focus(docs, *to),
+        TaskCommand::NoteTodos { session, steps } => todos::written(docs, session, steps),
         TaskCommand::KeepAnswer { key, kept } => {
             Ok(vec![TaskEvent::AnswerKept { key: key.clone(), kept: kept.clone() }])
         }

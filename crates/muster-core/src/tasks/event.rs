@@ -22,6 +22,7 @@ use super::{
     id::{EntityId, NodeId, PlanId, TaskId},
     optional,
     path::StepPath,
+    todos::TodosWritten,
 };
 
 /// A fact about a workspace.
@@ -79,6 +80,8 @@ pub enum TaskEvent {
     FocusMoved {
         to: Option<EntityId>,
     },
+    /// A session wrote its todo list here; only for replay.
+    TodosWritten(TodosWritten),
     /// A response was kept for its idempotency key; only for replay.
     AnswerKept {
         key: String,
@@ -116,6 +119,7 @@ impl TaskEvent {
             | Self::NoteKept(_)
             | Self::OperationRecorded(_)
             | Self::FocusMoved { .. }
+            | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }
     }
@@ -164,6 +168,7 @@ impl TaskEvent {
             | Self::NoteKept(_)
             | Self::OperationRecorded(_)
             | Self::FocusMoved { .. }
+            | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }
     }

@@ -157,6 +157,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
         TaskEvent::NoteKept(_) => "note_kept",
         TaskEvent::OperationRecorded(_) => "operation_recorded",
         TaskEvent::FocusMoved { .. } => "focus_moved",
+        TaskEvent::TodosWritten(_) => "todos_written",
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }
 }
@@ -191,6 +192,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         | TaskEvent::NoteKept(_)
         | TaskEvent::OperationRecorded(_)
         | TaskEvent::FocusMoved { .. }
+        | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => {
             event.step().map(|step| (step.task.task.into(), step.task.parent))
         }
@@ -232,6 +234,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::NoteKept(_)
         | TaskEvent::OperationRecorded(_)
         | TaskEvent::FocusMoved { .. }
+        | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }
 }

@@ -45,7 +45,8 @@ impl TaskEvent {
             | Self::NodeAdded(_)
             | Self::NodeDefined(_)
             | Self::NodeDeleted(_)
-            | Self::FocusMoved { .. } => {}
+            | Self::FocusMoved { .. }
+            | Self::TodosWritten(_) => {}
         }
     }
 }

@@ -91,6 +91,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::NoteKept(_)
         | TaskEvent::OperationRecorded(_)
         | TaskEvent::FocusMoved { .. }
+        | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => Ok(()),
     }
 }
