@@ -19,6 +19,7 @@ mod lifecycle;
 mod macros;
 mod model;
 mod probes;
+mod step_door;
 mod todo_lists;
 mod views;
 

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     App, Envelope, WarningCode,
-    arguments::{Reason, invalid, invalid_with},
+    arguments::{Reason, WORKSPACE_EXPECTED, invalid, invalid_with},
     call::{CallAction, CallFailure, CallReply, CheckedCall, Scene},
     refusals,
 };
@@ -102,10 +102,9 @@ impl CheckedCall<'_> {
 
     /// The named workspace, else the default one (TASKS-WS-2).
     pub(crate) fn workspace(&self, named: Option<WorkspaceId>) -> Result<WorkspaceId, CallFailure> {
-        named.or_else(|| self.app.default_workspace().cloned()).ok_or_else(|| {
-            let expected = "a workspace id; this server has no default workspace";
-            invalid("workspace", Reason::Missing, expected)
-        })
+        named
+            .or_else(|| self.app.default_workspace().cloned())
+            .ok_or_else(|| invalid("workspace", Reason::Missing, WORKSPACE_EXPECTED))
     }
 }
 

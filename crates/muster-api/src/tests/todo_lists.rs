@@ -146,6 +146,15 @@ fn a_refused_write_attaches_to_nothing() {
 }
 
 #[test]
+fn a_revision_may_be_written_with_a_point() {
+    let app = connect(&Arc::new(MemoryStore::new()));
+    let first = json!({"items": ["a"], "expected_revision": 0.0});
+    assert_eq!(ok(&app, "todo_write", first)["revision"], 1);
+    let part = call(&app, "todo_write", json!({"items": [], "expected_revision": 0.5}));
+    assert_eq!(part["error"]["details"]["argument"], "expected_revision");
+}
+
+#[test]
 fn emptying_a_long_open_list_says_what_was_dropped() {
     let app = connect(&Arc::new(MemoryStore::new()));
     let codes = |answer: &Value| -> Vec<Value> {

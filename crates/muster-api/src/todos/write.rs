@@ -76,7 +76,11 @@ impl Operation for TodoWrite {
             }
         }
         lines::keep_null_steps(given);
-        if given.get("expected_revision").is_some_and(|value| value.as_u64().is_none()) {
+        let is_revision = |value: &Value| {
+            let number = value.as_number().and_then(arguments::whole);
+            number.is_some_and(|number| number.is_u64())
+        };
+        if given.get("expected_revision").is_some_and(|value| !is_revision(value)) {
             let expected = "an integer of 0 or more";
             return Err(invalid_at("expected_revision", Reason::WrongType, expected));
         }

@@ -265,13 +265,13 @@ fn suggestions_stay_inside_the_listed_toolset_where_they_can() {
 }
 
 #[test]
-fn a_suggestion_that_nothing_listed_can_replace_says_where_it_is_listed() {
+fn a_suggestion_of_an_unlisted_tool_goes_through_the_listed_door() {
     let (client, _directory) = with_a_task("daily");
     let steps = json!([{"title": "Child", "success_criteria": []}]);
     call(&client, "tasks_decompose", json!({"task": "TASK-001", "parent": "s:0", "steps": steps}));
     let suggestion = followed(&client, "tasks_done", json!({"task": "TASK-001", "path": "s:0"}));
-    assert_eq!(suggestion["target"], "tasks_verify", "closing would fail: a child is open");
-    assert!(suggestion["reason"].as_str().unwrap().ends_with("(listed in toolset full)"));
+    assert_eq!(suggestion["target"], "tasks_step", "closing would fail: a child is open");
+    assert_eq!(suggestion["params"]["action"], "confirm");
 }
 
 #[test]
