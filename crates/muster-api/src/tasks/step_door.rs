@@ -3,9 +3,12 @@
 //! It does nothing of its own: each action is the call of an operation that exists, with the same
 //! checks, events, history and refusals.
 
-use muster_core::tasks::{
-    id::{EntityId, WorkspaceId},
-    wording::{CleanLines, LongText, Remark, Title},
+use muster_core::{
+    inline_schema,
+    tasks::{
+        id::{EntityId, WorkspaceId},
+        wording::{CleanLines, LongText, Remark, Title},
+    },
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,12 +18,11 @@ use super::{
     block::TasksBlock,
     decompose::TasksDecompose,
     define::TasksDefine,
-    evidence::{Links, TasksEvidenceCapture},
+    evidence::TasksEvidenceCapture,
     groups::{Guarded, OneStep},
     history::TasksUndo,
     note::TasksNote,
     progress::TasksProgress,
-    steps::{Confirmations, StepInput},
     verify::TasksVerify,
 };
 use crate::{
@@ -43,7 +45,6 @@ pub(crate) struct TasksStep {
     arguments: Map<String, Value>,
 }
 
-/// What to do with a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -59,6 +60,19 @@ pub(crate) enum StepAction {
     Undo,
 }
 
+/// One checkpoint or several; only for the schema.
+struct NamesOfCheckpoints;
+
+inline_schema!(NamesOfCheckpoints, {"anyOf": [
+    {"type": "string"},
+    {"type": "array", "items": {"type": "string"}},
+]});
+
+/// What is confirmed; only for the schema.
+struct ConfirmationWords;
+
+inline_schema!(ConfirmationWords, {"anyOf": [{"type": "string"}, {"type": "object"}]});
+
 /// The arguments of all actions.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the fields describe arguments; nothing reads them here")]
@@ -70,21 +84,21 @@ struct StepArguments {
     #[serde(flatten)]
     step: OneStep,
     note: Option<Remark>,
-    /// Receipts that start with CMD: or LINK:.
+    /// CMD: and LINK: receipts.
     checks: Option<Vec<String>>,
-    /// Artifacts: kind, title, command, stdout, exit_code, diff, url.
+    /// Artifacts.
     items: Option<Vec<Map<String, Value>>>,
-    /// What the evidence proves.
-    checkpoint: Option<Links>,
-    /// "gate" (criteria and tests), "all", or an object of checkpoint: true|false.
-    checkpoints: Option<Confirmations>,
-    /// What a blocked step waits for.
+    /// Checkpoint that the evidence proves, or a list.
+    checkpoint: Option<NamesOfCheckpoints>,
+    /// "gate", "all" or {criteria, tests, security, perf, docs: true|false}.
+    checkpoints: Option<ConfirmationWords>,
     reason: Option<LongText>,
     title: Option<Title>,
     success_criteria: Option<CleanLines>,
     tests: Option<CleanLines>,
     blockers: Option<CleanLines>,
-    steps: Option<Vec<StepInput>>,
+    /// Each with title, success_criteria, tests.
+    steps: Option<Vec<Map<String, Value>>>,
     #[serde(flatten)]
     guarded: Guarded,
 }

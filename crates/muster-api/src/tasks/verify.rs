@@ -26,7 +26,8 @@ pub(crate) struct TasksVerify {
     selection: OneTask,
     #[serde(flatten)]
     step: OneStep,
-    /// "gate" (criteria and tests), "all", or an object of checkpoint: true|false.
+    /// "gate" (criteria and tests), "all", or {criteria, tests, security, perf, docs:
+    /// true|false}.
     checkpoints: Confirmations,
     #[serde(flatten)]
     guarded: Guarded,

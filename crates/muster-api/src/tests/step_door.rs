@@ -67,7 +67,10 @@ fn refusals_are_those_of_the_operation() {
     assert_eq!(missing["error"]["details"]["argument"], "note");
     let foreign = step(&app, "note", json!({"note": "n", "reason": "r"}));
     assert_eq!(foreign["error"]["details"]["argument"], "reason", "{foreign}");
-    let both = json!({"action": "split", "task": "TASK-001", "path": "s:0", "step_id": "STEP-00000001", "steps": []});
+    let both = json!({
+        "action": "split", "task": "TASK-001", "path": "s:0", "step_id": "STEP-00000001",
+        "steps": [],
+    });
     assert_eq!(call(&app, "tasks_step", both)["error"]["details"]["argument"], "path");
     let stale = step(&app, "block", json!({"expected_revision": 99}));
     assert_eq!(stale["error"]["code"], "REVISION_MISMATCH");

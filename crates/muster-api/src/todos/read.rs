@@ -18,10 +18,9 @@ use crate::{
     registry::Operation,
 };
 
-/// Reads this session's todo list: the lines in order, the same with status, and a revision. Read
-/// before you write; no items and revision 0 mean that no list was written yet. With carried_over
-/// it is the workspace's newest list, of an earlier session: write with its session_id to continue
-/// it.
+/// Reads the todo list: the lines in order, the same with status, and a revision; 0 means that no
+/// list was written yet. Read before you write. A list with carried_over is of an earlier session:
+/// write with its session_id to continue it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TodoRead {
     /// Workspace id; default: the server's.

@@ -37,24 +37,23 @@ const OPEN_ITEMS_WARNED: usize = 5;
 /// Items that this warning names.
 const TITLES_NAMED_MAX: usize = 10;
 
-/// Writes this session's todo list: the complete new list, in order, replacing the old one, as
-/// items (lines of text) or as todos (with status). Others may use the list too: send the revision
-/// of todo_read as expected_revision; if the list has changed since, the write is refused and
-/// returns the current list: merge, then write again.
+/// Writes the todo list: the complete new list, in order, replacing the old one, as items (lines of
+/// text) or todos (with status). Others may use it too: send the revision of todo_read as
+/// expected_revision; if the list has changed since, the refusal has the current one to merge.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TodoWrite {
-    /// The whole list as lines, none blank; without items and todos: empty.
+    /// The whole list, none blank; without it: empty.
     items: Option<Vec<String>>,
-    /// The whole list with status; instead of items.
+    /// Instead of items.
     todos: Option<Vec<TodoInput>>,
     /// Revision that you have read.
     expected_revision: Option<u64>,
-    /// Same key, same arguments: the first result again.
+    /// Key that makes a retry safe, 1 to 200 characters.
     #[schemars(length(min = 1, max = 200))]
     idempotency_key: Option<String>,
     /// Workspace id; default: the server's.
     workspace: Option<WorkspaceId>,
-    /// Session id; default: the connection's. A list that todo_read carried over: its session.
+    /// Session id; default: the connection's.
     session_id: Option<String>,
 }
 
