@@ -41,13 +41,13 @@ pub(super) fn run(
     if begun.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let reason = reason(desk, task, &begun)? + &advice(desk, task, begun[0], toolset);
+    let reason = reason(task, &begun)? + &advice(desk, task, begun[0], toolset);
     output::remark(&reason);
     // It was held back once in this turn already: doing so again could go on forever.
     Ok(if said.stop_hook_active { ExitCode::SUCCESS } else { ExitCode::from(USAGE) })
 }
 
-fn reason(desk: &OpenWorkspace, task: TaskId, begun: &[&StepObject]) -> anyhow::Result<String> {
+fn reason(task: TaskId, begun: &[&StepObject]) -> anyhow::Result<String> {
     let mut text = format!("{task} has started work that has not passed its gate:\n");
     for step in begun.iter().take(STEPS_NAMED_MAX) {
         let missing = StepState::from(*step).missing().join(", ");
