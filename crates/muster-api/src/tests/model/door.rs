@@ -7,8 +7,11 @@ use crate::Registry;
 
 const DOOR: &str = "tasks_step";
 
+/// An argument that an action stands for.
+type Implied = Option<(&'static str, bool)>;
+
 /// Each action, the tool behind it, and the argument that it stands for.
-const ACTIONS: [(&str, &str, Option<(&str, bool)>); 8] = [
+const ACTIONS: [(&str, &str, Implied); 8] = [
     ("note", "tasks_note", None),
     ("evidence", "tasks_evidence_capture", None),
     ("confirm", "tasks_verify", None),
