@@ -31,6 +31,7 @@ use serde_json::{Map, Value};
 use crate::{
     Caller, Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
     runs::{RunOptions, agent_operations},
+    suggest,
     todos::BoundSession,
 };
 
@@ -240,7 +241,9 @@ impl App {
             }
             None => Err(refusals::unknown_tool(&self.registry, name)),
         };
-        answer.unwrap_or_else(|failure| call::failed(self, name, failure))
+        let mut envelope = answer.unwrap_or_else(|failure| call::failed(self, name, failure));
+        suggest::fit_envelope(&mut envelope, &self.registry, self.options.toolset);
+        envelope
     }
 
     /// What this server works on.

@@ -12,11 +12,14 @@ use muster_core::{
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use crate::{ApiError, ErrorCode, call::CallFailure};
+use crate::{ApiError, ErrorCode, call::CallFailure, schema::WORKSPACE};
 
 /// Deepest nesting of arrays and objects in arguments, with themselves as the first. What is stored
 /// of them is read back with a limit of 128, so there is room for what stands around them then.
 pub const ARGUMENTS_DEPTH_MAX: usize = 64;
+
+/// What a call without a workspace is missing; a default would have been filled in.
+pub(crate) const WORKSPACE_EXPECTED: &str = "a workspace id; this server has no default workspace";
 
 /// Why an argument is refused, for programs (TASKS-ERR-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +136,9 @@ const UNKNOWN_LISTED_MAX: usize = 50;
 struct Unknown {
     argument: String,
     nearest: String,
+    /// What is defined where it was found.
+    #[serde(skip)]
+    allowed: Vec<String>,
 }
 
 fn unknown_arguments(unknown: &[Unknown]) -> CallFailure {
@@ -144,8 +150,12 @@ fn unknown_arguments(unknown: &[Unknown]) -> CallFailure {
         &unknown[0].argument,
         Reason::UnknownArgument,
         "a defined argument",
-        format!("unknown argument: {}", listed.join(", ")),
-        format!("Rename or remove it; the nearest defined name is {}.", unknown[0].nearest),
+        format!(
+            "unknown argument: {}; allowed: {}",
+            listed.join(", "),
+            unknown[0].allowed.join(", ")
+        ),
+        format!("Rename or remove it; {} is likely meant.", unknown[0].nearest),
     );
     failure.error.details.extend([field("unknown", unknown)]);
     failure
@@ -165,9 +175,10 @@ fn find_unknown(
         }
         let at = join(path, key);
         let Some(property) = properties.get(key) else {
-            let nearest =
-                text::nearest(key, properties.names()).unwrap_or("none: it takes no arguments");
-            unknown.push(Unknown { argument: text::echo(&at), nearest: nearest.to_owned() });
+            let likely = text::likely(key, properties.names(), |name| schema.requires(name));
+            let nearest = likely.unwrap_or("none: it takes no arguments").to_owned();
+            let allowed = properties.names().map(str::to_owned).collect();
+            unknown.push(Unknown { argument: text::echo(&at), nearest, allowed });
             continue;
         };
         find_unknown_inside(property, value, &at, unknown);
@@ -215,7 +226,7 @@ const EXACT_FLOAT_MAX: f64 = 9_007_199_254_740_991.0;
 
 /// A number as the integer that it is. JSON has one kind of number, so `3.0` is the integer 3 to
 /// those who write it.
-fn whole(number: &Number) -> Option<Number> {
+pub(crate) fn whole(number: &Number) -> Option<Number> {
     if number.is_i64() || number.is_u64() {
         return Some(number.clone());
     }
@@ -266,6 +277,9 @@ fn check_object(
     let mut required = schema.required().into_iter().flatten();
     match required.find(|name| !object.contains_key(*name)) {
         None => Ok(()),
+        Some(name) if path.is_empty() && name == WORKSPACE => {
+            Err(invalid(name, Reason::Missing, WORKSPACE_EXPECTED))
+        }
         Some(name) => {
             let expected = properties.get(name).map(expectation).unwrap_or_default();
             Err(invalid(&join(path, name), Reason::Missing, &expected))

@@ -221,8 +221,8 @@ impl Scene {
 
 /// The envelope of an error, with suggestions that fit the application's toolset.
 pub(crate) fn failed(app: &App, name: &str, failure: CallFailure) -> Envelope {
-    let (listed, known) = app.registry().names(app.toolset());
-    let suggestions = suggest::fit(failure.suggestions, &listed, &known);
+    let listed = app.registry().names(app.toolset());
+    let suggestions = suggest::fit(failure.suggestions, &listed);
     failure_envelope(name, CallFailure { suggestions, ..failure }, app.now())
 }
 
@@ -268,6 +268,8 @@ pub(crate) enum CallAction {
     Answered(Box<Envelope>),
     /// Work for one transaction.
     Write(Write),
+    /// The call of another operation, which this one is a door to.
+    Through(Box<Prepared>),
 }
 
 impl Prepared {
@@ -275,6 +277,13 @@ impl Prepared {
         match self.action {
             CallAction::Answered(envelope) => Ok(*envelope),
             CallAction::Write(write) => write.perform(app, self.scene),
+            CallAction::Through(inner) => {
+                let mut envelope = inner.perform(app)?;
+                self.scene.intent().clone_into(&mut envelope.intent);
+                envelope.warnings.extend(self.scene.warnings);
+                envelope.warnings.sort_by_key(|warning| warning.code);
+                Ok(envelope)
+            }
         }
     }
 }

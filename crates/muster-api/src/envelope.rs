@@ -215,6 +215,8 @@ pub enum WarningCode {
     GraphDiffUnavailable,
     /// `items` was left out, so an empty list was written.
     ItemsDefaulted,
+    /// An empty list replaced one with many open items.
+    ItemsDropped,
 }
 
 impl Envelope {

@@ -261,7 +261,7 @@ const ERRORS: [(ErrorCode, Words); 23] = [
     ),
 ];
 
-const WARNINGS: [(WarningCode, Words); 13] = [
+const WARNINGS: [(WarningCode, Words); 14] = [
     (
         WarningCode::BudgetTruncated,
         [
@@ -366,6 +366,14 @@ const WARNINGS: [(WarningCode, Words); 13] = [
             "items was left out, so the todo list is empty now.",
             "todo_write without items; the default is the empty list.",
             "Always send items, even for an empty list.",
+        ],
+    ),
+    (
+        WarningCode::ItemsDropped,
+        [
+            "An empty todo list replaced one with five or more open items.",
+            "todo_write with an empty list, or without one; the message names what was dropped.",
+            "Write the items again if this was a mistake; the list's history keeps them.",
         ],
     ),
 ];

@@ -50,7 +50,7 @@ fn section(row: &OperationRow) -> String {
     let effect = effect_in_words(*effect);
     let mut text = format!("## {name}\n\n{}\n\n", row.description().trim());
     text += &format!("{title}. Listed in {listed}. Effect: {effect}.\n\n");
-    let arguments = schema::arguments(row.input_schema());
+    let arguments = schema::arguments(&row.input_schema_with_default());
     if arguments.is_empty() {
         return text + "No arguments.\n";
     }
@@ -146,7 +146,7 @@ Sample | task. Listed in `daily`, `full`. Effect: sets.
 
 | argument | type | limits | default | what it is |
 |---|---|---|---|---|
-| `workspace` | text | up to 128 characters | required | Where. Always. |
+| `workspace` | text | up to 128 characters |  | Workspace id; default: the server's. |
 | `kind` | `plan` \\| `task` |  | `\"plan\"` |  |
 ";
         assert_eq!(page.strip_prefix(INTRODUCTION), Some(expected));

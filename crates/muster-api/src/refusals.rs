@@ -10,7 +10,7 @@ use muster_core::{
     tasks::{
         TaskRejection,
         command::StepSelector,
-        id::{EntityId, EntityKind, WorkspaceId},
+        id::{EntityId, EntityKind, StepId, WorkspaceId},
         rejection::Candidates,
     },
     text,
@@ -47,6 +47,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         TaskRejection::UnknownNode { task, name } => {
             unknown_step(workspace, task.into(), "node", &name)
         }
+        TaskRejection::NoSuchStep { step_id } => no_such_step(step_id),
         TaskRejection::SelectorsDisagree { path, step_id } => words::steps_disagree(&path, step_id),
         TaskRejection::NodesDisagree { path, node_id } => words::nodes_disagree(&path, node_id),
         TaskRejection::RevisionMismatch { id, expected, actual } => {
@@ -175,6 +176,12 @@ fn unknown_entity(workspace: &WorkspaceId, id: EntityId, workspace_known: bool) 
     ApiError::new(ErrorCode::UnknownId, message, "List what exists with tasks_context.")
         .with("id", &id)
         .suggesting(Suggestion::call("tasks_context", reason).with("workspace", workspace))
+}
+
+fn no_such_step(step_id: StepId) -> CallFailure {
+    let message = format!("there is no step {step_id} in this workspace");
+    let recovery = "Use the step_id of a step, or leave it out.";
+    ApiError::new(ErrorCode::UnknownId, message, recovery).with("step", &step_id).into()
 }
 
 fn selector_name(selector: &StepSelector) -> String {

@@ -65,7 +65,7 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
 pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 /// Checks the arguments of a call and lets its operation prepare it.
-type PrepareFn = fn(&App, &Caller, Map<String, Value>) -> Result<Prepared, CallFailure>;
+pub(crate) type PrepareFn = fn(&App, &Caller, Map<String, Value>) -> Result<Prepared, CallFailure>;
 
 /// What the request type says about itself.
 #[derive(Debug)]
@@ -120,14 +120,23 @@ impl OperationRow {
         &self.request.description
     }
 
-    /// JSON schema of the arguments.
+    /// JSON schema of the arguments, where no workspace is the default.
     pub fn input_schema(&self) -> &Schema {
         &self.request.schema
     }
 
-    /// The same as agents list it: in as few words as possible. Bounds are said in descriptions.
-    pub fn listed_input_schema(&self) -> Schema {
-        schema::listed(self.input_schema())
+    /// The same where the workspace has a default and may be left out (EASE-TOOLS-3).
+    pub fn input_schema_with_default(&self) -> Schema {
+        schema::with_default_workspace(self.input_schema())
+    }
+
+    /// One of the two as agents list it: in as few words as possible. Bounds are said in
+    /// descriptions.
+    pub fn listed_input_schema(&self, has_default_workspace: bool) -> Schema {
+        match has_default_workspace {
+            true => schema::listed(&self.input_schema_with_default()),
+            false => schema::listed(self.input_schema()),
+        }
     }
 
     /// JSON schema of the answer as agents list it: an object. What is in it is the same for all

@@ -1,6 +1,6 @@
 //! From JSON arguments to a typed request: checked, redacted, parsed.
 
-use muster_core::{redact, run::hash::sha256_hex};
+use muster_core::{redact, run::hash::sha256_hex, schema::Schema};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     call::{CallFailure, CheckedCall, Prepared, Scene},
     forms, refusals,
     registry::Operation,
+    schema::WORKSPACE,
 };
 
 /// Arguments with ids, cursors and keys rather than free text; they are stored as given.
@@ -40,6 +41,7 @@ pub(crate) fn prepare<O: Operation>(
         unreachable!("operations are called through their row")
     };
     arguments::check_depth(&arguments)?;
+    fill_workspace(app, row.input_schema(), &mut arguments);
     O::check(row.input_schema(), &mut arguments)?;
     let digest = digest(&arguments);
     let redacted = redact_arguments(&mut arguments);
@@ -63,6 +65,15 @@ pub(crate) fn prepare<O: Operation>(
         return Err(refusals::cancelled(row.name).into());
     }
     Ok(Prepared { scene: call.scene, action })
+}
+
+/// Puts the default workspace into a call that needs one and names none (EASE-TOOLS-3).
+fn fill_workspace(app: &App, schema: &Schema, arguments: &mut Map<String, Value>) {
+    let is_missing =
+        schema.requires(WORKSPACE) && arguments.get(WORKSPACE).is_none_or(Value::is_null);
+    if let Some(workspace) = app.default_workspace().filter(|_| is_missing) {
+        arguments.insert(WORKSPACE.to_owned(), workspace.as_str().into());
+    }
 }
 
 /// The refusal of arguments that passed every check and were not read all the same: a bug.

@@ -11,6 +11,9 @@ use schemars::{
 
 pub(crate) use listed::listed;
 
+/// The argument that names the workspace.
+pub(crate) const WORKSPACE: &str = "workspace";
+
 /// Keywords that say nothing to a client or that an official one warns about.
 const NOISE: [&str; 3] = ["$schema", "title", "format"];
 
@@ -24,6 +27,23 @@ pub(crate) fn input<T: JsonSchema>() -> Schema {
     }
     if schema.properties().is_none() {
         schema.put(Keyword::Properties(NamedSchemas::default()));
+    }
+    schema
+}
+
+/// The schema of arguments where the workspace has a default.
+pub(crate) fn with_default_workspace(schema: &Schema) -> Schema {
+    let mut schema = schema.clone();
+    let Some(mut required) = schema.required().map(<[String]>::to_vec) else { return schema };
+    let before = required.len();
+    required.retain(|name| name != WORKSPACE);
+    if required.len() == before {
+        return schema;
+    }
+    schema.put(Keyword::Required(required));
+    let properties = schema.properties_mut().into_iter().flat_map(|all| &mut all.0);
+    for (_, property) in properties.filter(|(name, _)| name == WORKSPACE) {
+        property.put(Keyword::Description("Workspace id; default: the server's.".to_owned()));
     }
     schema
 }

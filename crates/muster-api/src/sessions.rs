@@ -7,21 +7,21 @@ mod connection;
 mod host;
 mod input;
 mod list;
+mod todos;
 
 pub use connection::ConnectionMessages;
 pub use input::{InputFault, SaidInput};
 pub use list::{SessionCursor, SessionPage, SessionsRequest};
+pub(crate) use todos::{TodoWriteFault, WrittenTodos};
 
 use muster_core::{
     Documents, Draft, Timestamp, WorkRefusal,
     ctree::{ContextTree, tree::Compiled},
     session::{
         self, SessionAggregate, SessionCommand, SessionCommandResult, SessionId, SessionRejection,
-        command::{Create, WriteTodos},
-        lookup,
+        command::Create,
         view::{
             self, Ctrees, SessionObject, SessionTodos, Snapshots, TodoHistory, TodoHistoryPage,
-            TodoList,
         },
     },
     todo::ScopeKey,
@@ -105,27 +105,6 @@ impl SessionDesk<'_> {
         random_bits().map(SessionId::from_bits)
     }
 
-    /// Writes the session's own todo list; creates the session in the same transaction if it does
-    /// not exist and there is something to create it from.
-    pub(crate) fn write_todos(
-        self,
-        id: &SessionId,
-        write: WriteTodos,
-        made: Option<Create>,
-    ) -> Told<SessionCommandResult> {
-        let create = made.map(|create| SessionCommand::Create(Box::new(create)));
-        let write = SessionCommand::WriteTodos(write);
-        let work = move |draft: &mut Draft<'_, SessionAggregate>| {
-            if let Some(create) = &create
-                && lookup::standing(draft.documents())?.is_none()
-            {
-                session::perform(draft, create)?;
-            }
-            session::perform(draft, &write)
-        };
-        Ok(self.0.engine().execute::<SessionAggregate, SessionCommandResult>(id.stream(), work)?)
-    }
-
     /// Runs a view over a snapshot of a session.
     pub fn read<T>(
         self,
@@ -148,11 +127,6 @@ impl SessionDesk<'_> {
     /// Its todo lists, or the requested one.
     pub fn todos(self, id: &SessionId, scope: Option<&ScopeKey>) -> Told<SessionTodos> {
         self.read(id, |docs| view::todos(docs, id, scope))
-    }
-
-    /// Its own todo list, as the todo tool shows it.
-    pub fn todo_read(self, id: &SessionId) -> Told<TodoList> {
-        self.read(id, view::todo_read)
     }
 
     /// A part of a todo list's history.

@@ -41,6 +41,7 @@ mod respond;
 mod resume;
 mod resume_super;
 mod setup;
+mod step_door;
 mod steps;
 mod storage;
 mod think;
@@ -65,6 +66,8 @@ pub(crate) fn rows() -> Vec<OperationRow> {
         OperationRow::of::<macro_start::TasksMacroStart>(),
         OperationRow::of::<macro_close_step::TasksMacroCloseStep>(),
         OperationRow::of::<resume_super::TasksSnapshot>(),
+        OperationRow::of::<next::TasksNext>(),
+        OperationRow::of::<step_door::TasksStep>(),
         OperationRow::of::<macro_finish::TasksMacroFinish>(),
         OperationRow::of::<macro_finish::TasksMacroCreateDone>(),
         OperationRow::of::<bootstrap::TasksBootstrap>(),
@@ -74,7 +77,6 @@ pub(crate) fn rows() -> Vec<OperationRow> {
         OperationRow::of::<think_tools::NotesCommit>(),
         OperationRow::of::<radar::TasksRadar>(),
         OperationRow::of::<check::TasksCheck>(),
-        OperationRow::of::<next::TasksNext>(),
         OperationRow::of::<context::TasksContext>(),
         OperationRow::of::<context_pack::TasksContextPack>(),
         OperationRow::of::<lint::TasksLint>(),

@@ -19,6 +19,8 @@ mod lifecycle;
 mod macros;
 mod model;
 mod probes;
+mod step_door;
+mod todo_lists;
 mod views;
 
 fn app() -> App {

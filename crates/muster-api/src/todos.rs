@@ -3,6 +3,7 @@
 //! A caller that is bound to a session works on that one; others have to name one. What a list
 //! is and how it changes is defined in the room ([`muster_core::session`]).
 
+mod lines;
 mod read;
 mod session_choice;
 mod write;

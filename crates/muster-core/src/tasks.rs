@@ -24,6 +24,7 @@ pub mod step;
 pub mod templates;
 #[cfg(test)]
 mod tests;
+pub mod todos;
 pub mod tree;
 pub mod view;
 pub mod wire;
@@ -45,8 +46,9 @@ use crate::{
 };
 use entity::{Plan, Task, TaskAnswer, TaskStatus, Workspace};
 use history::{HistoryOperation, OperationState};
-use id::{CardId, CheckRunId, EntityId, EvidenceId, PlanId, TaskId};
+use id::{CardId, CheckRunId, EntityId, EvidenceId, PlanId, StepId, TaskId};
 use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
+use todos::StepTodos;
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,6 +88,8 @@ pub enum TaskKey {
     CheckLedger(String),
     /// The accepted projects.
     Projects,
+    /// Where the todo items of a step are.
+    StepTodos(StepId),
 }
 
 impl From<EntityId> for TaskKey {
@@ -122,6 +126,8 @@ pub enum TaskDocument {
     /// The verdicts of a check.
     CheckLedger(CheckLedger),
     Projects(WorkspaceProjects),
+    /// Where the todo items of a step are.
+    StepTodos(StepTodos),
 }
 
 impl TaskDocument {
@@ -151,7 +157,8 @@ impl TaskDocument {
             | Self::CheckRun(_)
             | Self::CheckTests(_)
             | Self::CheckLedger(_)
-            | Self::Projects(_) => None,
+            | Self::Projects(_)
+            | Self::StepTodos(_) => None,
         }
     }
 
@@ -193,6 +200,7 @@ impl Aggregate for TaskAggregate {
             TaskKey::CheckTests(run) => ("check_tests", run.to_string()),
             TaskKey::CheckLedger(check) => ("check_ledger", check.clone()),
             TaskKey::Projects => ("projects", String::new()),
+            TaskKey::StepTodos(id) => ("step_todos", id.to_string()),
         };
         Address { kind: kind.into(), name }
     }
@@ -213,6 +221,7 @@ impl Aggregate for TaskAggregate {
             "check_tests" => address.name.parse().ok().map(TaskKey::CheckTests),
             "check_ledger" => Some(TaskKey::CheckLedger(address.name.clone())),
             "projects" => Some(TaskKey::Projects),
+            "step_todos" => address.name.parse().ok().map(TaskKey::StepTodos),
             _ => None,
         }
     }
@@ -233,6 +242,7 @@ impl Aggregate for TaskAggregate {
             TaskDocument::CheckTests(tests) => serde_json::to_string(tests),
             TaskDocument::CheckLedger(ledger) => serde_json::to_string(ledger),
             TaskDocument::Projects(projects) => serde_json::to_string(projects),
+            TaskDocument::StepTodos(todos) => serde_json::to_string(todos),
         }
     }
 
@@ -252,6 +262,7 @@ impl Aggregate for TaskAggregate {
             TaskKey::CheckTests(_) => serde_json::from_str(body).map(TaskDocument::CheckTests),
             TaskKey::CheckLedger(_) => serde_json::from_str(body).map(TaskDocument::CheckLedger),
             TaskKey::Projects => serde_json::from_str(body).map(TaskDocument::Projects),
+            TaskKey::StepTodos(_) => serde_json::from_str(body).map(TaskDocument::StepTodos),
         }
     }
 
@@ -262,7 +273,8 @@ impl Aggregate for TaskAggregate {
             | TaskDocument::Memory(_)
             | TaskDocument::CheckTests(_)
             | TaskDocument::CheckLedger(_)
-            | TaskDocument::Projects(_) => Index::default(),
+            | TaskDocument::Projects(_)
+            | TaskDocument::StepTodos(_) => Index::default(),
             TaskDocument::CheckRun(record) => Index {
                 ord: record.id.0,
                 parent: record.check.clone(),

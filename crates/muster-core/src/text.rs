@@ -144,9 +144,34 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .min_by_key(|candidate| (strsim::levenshtein(name, candidate), *candidate))
 }
 
+/// Names shorter than this occur in others by chance.
+const PART_CHARS_MIN: usize = 3;
+
+/// The candidate that a name probably means: one that starts with it, else one that contains it,
+/// else the nearest. Candidates that are `likelier` win ties.
+pub fn likely<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    likelier: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let name = start(name, COMPARED_CHARS_MAX);
+    let is_part = chars(name) >= PART_CHARS_MIN;
+    let rank = |candidate: &str| match (is_part, candidate.find(name)) {
+        (true, Some(0)) => 0,
+        (true, Some(_)) => 1,
+        (true, None) | (false, _) => 2,
+    };
+    candidates.into_iter().min_by_key(|candidate| {
+        let distance = strsim::levenshtein(name, candidate);
+        (rank(candidate), distance, !likelier(candidate), *candidate)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{cut, fold, is_blank, join_words, names_id, nearest, one_line, short_id, trim};
+    use super::{
+        cut, fold, is_blank, join_words, likely, names_id, nearest, one_line, short_id, trim,
+    };
 
     #[test]
     fn whitespace_includes_the_information_separators() {
@@ -154,6 +179,14 @@ mod tests {
         assert!(is_blank("\u{1c}\u{1d}\u{1e}\u{1f}\u{85}\u{2028} \t"));
         assert!(!is_blank("\u{200b}"), "a zero width space is content");
         assert!(!is_blank("\u{feff}"), "so is a byte order mark");
+    }
+
+    #[test]
+    fn a_part_of_a_name_means_that_name() {
+        let names = ["step_id", "path", "plan_title", "task_title", "set"];
+        let likely = |name| likely(name, names, |name| name == "task_title").unwrap();
+        assert_eq!((likely("step"), likely("title")), ("step_id", "task_title"));
+        assert_eq!((likely("pth"), likely("st")), ("path", "set"), "then the nearest");
     }
 
     #[test]

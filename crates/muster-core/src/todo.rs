@@ -3,7 +3,7 @@
 //! ```text
 //!            event ──read──► Update ──┬── Reader.handle          a reader's copy of all lists
 //!                                     └── Scope.accept ─┐
-//!   todo_write ──► Titles ─────────────── Scope.write ──┴─► Published ──Scope.follow──► Scope
+//!   todo_write ──► WrittenList ────────── Scope.write ──┴─► Published ──Scope.follow──► Scope
 //! ```
 //!
 //! Readers are generous about what they take, the server is strict about what it sends; both read
@@ -25,9 +25,9 @@ mod scope;
 mod settle;
 #[cfg(test)]
 mod tests;
-mod titles;
 mod update;
 pub mod view;
+mod written;
 
 pub use change::{ListChange, Op};
 pub use incoming::Incoming;
@@ -38,5 +38,5 @@ pub use published::{Published, SnapshotResult};
 pub use read::{Fallback, Malformed, read};
 pub use reader::{ConnectionStart, Handled, HandledSeqs, IgnoredUpdate, ScopeState, TodoReader};
 pub use scope::{Stamp, TodoRejection, TodoScope};
-pub use titles::{TitleFault, Titles};
 pub use update::{GivenStatus, TodoEntry, TodoOperation, TodoUpdate};
+pub use written::{StepLink, TitleFault, ToolStatus, WrittenList, WrittenTodo};

@@ -103,7 +103,7 @@ fn responses() -> Responses {
 }
 
 fn call(row: &OperationRow, schemas: &mut NamedSchemas) -> CallDoc {
-    let input = hoisted(row, row.input_schema(), schemas);
+    let input = hoisted(row, &row.input_schema_with_default(), schemas);
     let result = hoisted(row, row.result_schema(), schemas);
     // Every operation responds with the same envelope; only the result differs.
     let answer = hoisted(row, row.output_schema(), schemas);

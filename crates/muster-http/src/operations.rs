@@ -62,7 +62,7 @@ struct ListedOperation<'a> {
     description: &'a str,
     toolset: &'static str,
     effect: &'static str,
-    input_schema: &'a Schema,
+    input_schema: Schema,
     output_schema: &'a Schema,
 }
 
@@ -74,7 +74,7 @@ impl<'a> ListedOperation<'a> {
             description: row.description(),
             toolset: row.toolset.name(),
             effect: openapi::effect_name(row.effect),
-            input_schema: row.input_schema(),
+            input_schema: row.input_schema_with_default(),
             output_schema: row.output_schema(),
         }
     }

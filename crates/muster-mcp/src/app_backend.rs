@@ -35,7 +35,8 @@ pub struct AppBackend {
 impl AppBackend {
     /// A backend of `app`; the default workspace is the one whose plans and tasks are listed.
     pub fn new(app: Arc<App>, default_workspace: Option<String>) -> Self {
-        let catalogue = Catalogue::of(app.registry_handle(), default_workspace);
+        let listing = (app.toolset(), app.default_workspace().is_some());
+        let catalogue = Catalogue::of(app.registry_handle(), default_workspace, listing);
         Self { app, catalogue }
     }
 
@@ -176,7 +177,7 @@ impl Backend for AppBackend {
     }
 
     fn prompts(&self) -> Vec<Prompt> {
-        prompts::all()
+        prompts::all(&|tools| self.catalogue.best_of(tools))
     }
 
     fn prompt(
@@ -185,7 +186,7 @@ impl Backend for AppBackend {
         _call: McpCall,
     ) -> BackendFuture<'_, GetPromptResponse> {
         let workspace = self.catalogue.workspace().map(String::as_str);
-        let written = prompts::write(&request, workspace, &|tool| self.catalogue.knows(tool));
+        let written = prompts::write(&request, workspace, &|tools| self.catalogue.best_of(tools));
         Box::pin(std::future::ready(written.map(GetPromptResponse::from)))
     }
 }

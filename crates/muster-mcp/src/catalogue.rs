@@ -12,6 +12,8 @@ use crate::guidance;
 pub(crate) struct Catalogue {
     registry: Arc<Registry>,
     workspace: Option<String>,
+    /// What is listed unless a client asks for another toolset.
+    toolset: Toolset,
     tools: LazyLock<Vec<ListedTool>, Box<dyn FnOnce() -> Vec<ListedTool> + Send>>,
 }
 
@@ -22,10 +24,16 @@ struct ListedTool {
 
 impl Catalogue {
     /// The rows of a registry, for clients that work in `workspace` unless they name another.
-    pub(crate) fn of(registry: Arc<Registry>, workspace: Option<String>) -> Self {
+    /// Whether calls may leave the workspace out is known even where its name is not.
+    pub(crate) fn of(
+        registry: Arc<Registry>,
+        workspace: Option<String>,
+        (toolset, has_default): (Toolset, bool),
+    ) -> Self {
         let rows = Arc::clone(&registry);
-        let tools = move || rows.rows().iter().map(ListedTool::of).collect();
-        Self { registry, workspace, tools: LazyLock::new(Box::new(tools)) }
+        let listed = move |row: &OperationRow| ListedTool::of(row, has_default);
+        let tools = move || rows.rows().iter().map(listed).collect();
+        Self { registry, workspace, toolset, tools: LazyLock::new(Box::new(tools)) }
     }
 
     /// The workspace whose plans and tasks are listed.
@@ -33,8 +41,9 @@ impl Catalogue {
         self.workspace.as_ref()
     }
 
-    pub(crate) fn knows(&self, tool: &str) -> bool {
-        self.registry.get(tool).is_some()
+    /// The best of some tools, in words that name only tools that are listed at start.
+    pub(crate) fn best_of(&self, tools: &[&str]) -> Option<String> {
+        self.registry.best_of(tools, self.toolset)
     }
 
     /// Identity, capabilities and instructions.
@@ -52,7 +61,7 @@ impl Catalogue {
         let workspace = self.workspace.as_deref();
         ServerConfig::new(capabilities)
             .with_server_info(identity)
-            .with_instructions(guidance::instructions(&|tool| self.knows(tool), workspace))
+            .with_instructions(guidance::instructions(&|tools| self.best_of(tools), workspace))
     }
 
     pub(crate) fn tools(&self, toolset: Toolset) -> Vec<Tool> {
@@ -79,12 +88,12 @@ impl Catalogue {
 }
 
 impl ListedTool {
-    fn of(row: &OperationRow) -> Self {
-        let tool =
-            Tool::new(row.name, row.description().to_owned(), row.listed_input_schema().to_map())
-                .with_title(row.title)
-                .with_raw_output_schema(Arc::new(row.listed_output_schema().to_map()))
-                .with_annotations(annotations(row.effect));
+    fn of(row: &OperationRow, has_default_workspace: bool) -> Self {
+        let arguments = row.listed_input_schema(has_default_workspace).to_map();
+        let tool = Tool::new(row.name, row.description().to_owned(), arguments)
+            .with_title(row.title)
+            .with_raw_output_schema(Arc::new(row.listed_output_schema().to_map()))
+            .with_annotations(annotations(row.effect));
         Self { toolset: row.toolset, tool }
     }
 }

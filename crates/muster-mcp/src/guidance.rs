@@ -1,6 +1,7 @@
 //! Server instructions: when to use what (MCP-TOOL-6).
 //!
-//! Only tools that exist are named: each piece of advice lists the tools that serve it, best first.
+//! Only listed tools are named (EASE-TOOLS-2): each piece of advice has the tools that serve it,
+//! best first, and is left out where none of them is listed.
 //! It never contains text of an agent or a repository (MCP-SEC-3); the workspace id is the caller's
 //! own.
 
@@ -8,8 +9,8 @@
 #[cfg(test)]
 pub(crate) const INSTRUCTIONS_BYTES_MAX: usize = 2048;
 
-/// Whether a tool of that name exists.
-pub(crate) type Known<'a> = dyn Fn(&str) -> bool + 'a;
+/// The best of some tools, in words that name only listed ones.
+pub(crate) type Best<'a> = dyn Fn(&[&str]) -> Option<String> + 'a;
 
 /// What an agent wants to do, which tools serve it, best first, and how.
 struct Advice {
@@ -18,7 +19,7 @@ struct Advice {
     how: &'static str,
 }
 
-const ADVICE: [Advice; 8] = [
+const ADVICE: [Advice; 9] = [
     Advice {
         intent: "Begin a piece of work",
         tools: &["tasks_macro_start", "tasks_create"],
@@ -33,6 +34,11 @@ const ADVICE: [Advice; 8] = [
         intent: "Find plans and tasks",
         tools: &["tasks_context"],
         how: "filter by status, plan, tags or text",
+    },
+    Advice {
+        intent: "Choose what to do next",
+        tools: &["tasks_next"],
+        how: "it lists tasks that nothing stands in the way of, most urgent first",
     },
     Advice {
         intent: "Close a step",
@@ -61,13 +67,8 @@ const ADVICE: [Advice; 8] = [
     },
 ];
 
-/// The best existing tool for a purpose.
-pub(crate) fn best<'a>(tools: &'a [&'a str], known: &Known<'_>) -> Option<&'a str> {
-    tools.iter().copied().find(|tool| known(tool))
-}
-
 /// The instructions of this server.
-pub(crate) fn instructions(known: &Known<'_>, workspace: Option<&str>) -> String {
+pub(crate) fn instructions(best: &Best<'_>, workspace: Option<&str>) -> String {
     let mut text = String::from(
         "Muster keeps plans, tasks and steps. A step is done only when its checkpoints are \
          confirmed and its proof is there; a refusal says what is missing and what to call next.\n",
@@ -79,7 +80,7 @@ pub(crate) fn instructions(known: &Known<'_>, workspace: Option<&str>) -> String
         ),
     }
     for advice in &ADVICE {
-        if let Some(tool) = best(advice.tools, known) {
+        if let Some(tool) = best(advice.tools) {
             text.push_str(&format!("- {}: {tool}; {}.\n", advice.intent, advice.how));
         }
     }

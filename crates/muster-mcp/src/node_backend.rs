@@ -73,7 +73,7 @@ impl NodeBackend {
         workspace: Option<String>,
         server: Arc<dyn RunServerClient>,
     ) -> Self {
-        let catalogue = Catalogue::of(Arc::new(Registry::default()), workspace);
+        let catalogue = Catalogue::of(Arc::new(Registry::default()), workspace, (toolset, true));
         Self { catalogue, toolset, server, known: Mutex::default() }
     }
 
@@ -193,7 +193,7 @@ impl Backend for NodeBackend {
     }
 
     fn prompts(&self) -> Vec<Prompt> {
-        prompts::all()
+        prompts::all(&|tools| self.catalogue.best_of(tools))
     }
 
     fn prompt(
@@ -202,7 +202,7 @@ impl Backend for NodeBackend {
         _call: McpCall,
     ) -> BackendFuture<'_, GetPromptResponse> {
         let workspace = self.catalogue.workspace().map(String::as_str);
-        let written = prompts::write(&request, workspace, &|tool| self.catalogue.knows(tool));
+        let written = prompts::write(&request, workspace, &|tools| self.catalogue.best_of(tools));
         Box::pin(std::future::ready(written.map(GetPromptResponse::from)))
     }
 

@@ -7,7 +7,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use crate::guidance::{Known, best};
+use crate::guidance::Best;
 
 struct Workflow {
     name: &'static str,
@@ -118,8 +118,8 @@ const WORKFLOWS: [Workflow; 5] = [
     },
 ];
 
-/// The prompts, in a fixed order.
-pub(crate) fn all() -> Vec<Prompt> {
+/// The prompts whose tools are listed, in a fixed order.
+pub(crate) fn all(best: &Best<'_>) -> Vec<Prompt> {
     let prompt = |workflow: &Workflow| {
         let arguments = workflow.subject.map(|subject| {
             let subject = PromptArgument::new(subject.name)
@@ -132,17 +132,18 @@ pub(crate) fn all() -> Vec<Prompt> {
         });
         Prompt::new(workflow.name, Some(workflow.description), arguments).with_title(workflow.title)
     };
-    WORKFLOWS.iter().map(prompt).collect()
+    WORKFLOWS.iter().filter(|workflow| workflow.is_served(best)).map(prompt).collect()
 }
 
 /// Renders one prompt.
 pub(crate) fn write(
     request: &GetPromptRequestParams,
     default_workspace: Option<&str>,
-    known: &Known<'_>,
+    best: &Best<'_>,
 ) -> Result<GetPromptResult, ErrorData> {
-    let Some(workflow) = WORKFLOWS.iter().find(|workflow| workflow.name == request.name) else {
-        let names = WORKFLOWS.each_ref().map(|workflow| workflow.name);
+    let served = || WORKFLOWS.iter().filter(|workflow| workflow.is_served(best));
+    let Some(workflow) = served().find(|workflow| workflow.name == request.name) else {
+        let names: Vec<&str> = served().map(|workflow| workflow.name).collect();
         let message = format!("unknown prompt {:?}", echo(&request.name));
         return Err(ErrorData::invalid_params(message, Some(json!({"known": names}))));
     };
@@ -157,17 +158,21 @@ pub(crate) fn write(
     }
     let subject = subject.and_then(|(_, given)| given).unwrap_or("the focused task");
     let workspace = given("workspace").or(default_workspace).unwrap_or("(choose one)");
-    let text = workflow.written(subject, workspace, known);
+    let text = workflow.written(subject, workspace, best);
     let message = PromptMessage::new_text(Role::User, text);
     Ok(GetPromptResult::new(vec![message]).with_description(workflow.description))
 }
 
 impl Workflow {
-    fn written(&self, subject: &str, workspace: &str, known: &Known<'_>) -> String {
+    /// Whether something listed serves for each of its steps.
+    fn is_served(&self, best: &Best<'_>) -> bool {
+        self.tools.iter().all(|tools| best(tools).is_some())
+    }
+
+    fn written(&self, subject: &str, workspace: &str, best: &Best<'_>) -> String {
         let mut text = self.text.to_owned();
         for (place, tools) in self.tools.iter().enumerate() {
-            let tool = best(tools, known).unwrap_or("the matching tool");
-            text = text.replace(&format!("{{{place}}}"), tool);
+            text = text.replace(&format!("{{{place}}}"), &best(tools).unwrap_or_default());
         }
         // The caller's text is inserted last, so that nothing in it is taken for a placeholder.
         text.replace("{workspace}", workspace).replace("{subject}", subject)

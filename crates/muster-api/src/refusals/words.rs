@@ -42,7 +42,9 @@ pub(super) fn already_closed(id: StepId, path: &StepPath) -> CallFailure {
         Reason::AlreadyCompleted,
         "an open step",
         format!("step {id} at {path} is closed already"),
-        "Continue with the next open step; tasks_radar names it.".to_owned(),
+        "Continue with the next open step; tasks_radar names it. To work on this one again, reopen \
+         it with tasks_progress and completed=false."
+            .to_owned(),
     )
 }
 

@@ -30,6 +30,8 @@ use crate::{
 
 /// Operations that revert earlier work, which their effect does not show.
 const REVERTING: [&str; 2] = ["tasks_undo", "tasks_redo"];
+/// The operation that can be one of them.
+const STEP_DOOR: &str = "tasks_step";
 /// The operation that contains others.
 const BATCH: &str = "tasks_batch";
 
@@ -104,7 +106,8 @@ fn destroys(registry: &Registry, name: &str, args: &Map<String, Value>) -> bool 
         });
     }
     let removes = registry.get(name).is_some_and(|row| row.effect == OperationEffect::Destroy);
-    removes || REVERTING.contains(&name)
+    let reverts = name == STEP_DOOR && args.get("action").is_some_and(|action| action == "undo");
+    removes || reverts || REVERTING.contains(&name)
 }
 
 /// The operations of an application for the engine of runs, which does not keep it alive.

@@ -21,17 +21,33 @@ const BOUNDS: [&str; 10] = [
     "default",
     "x-form",
 ];
-/// An object with at most this many keys is not spelled out beside a plain value.
-const SMALL_OBJECT_KEYS: usize = 2;
+/// An object with this many keys or more, none of them required, is said in words.
+const MANY_KEYS_MIN: usize = 8;
 /// So many fields of one shape are said in words.
 const EQUAL_FIELDS_MIN: usize = 3;
 
 /// What arguments of many tools say about themselves, and what is left of it in the list: nothing
 /// where the name says as much.
-const SHARED_WORDS: [(&str, &str); 34] = [
+const SHARED_WORDS: [(&str, &str); 50] = [
     ("Workspace id.", ""),
     ("Workspace id; default: the server's.", "Default: the server's."),
     ("Workspace id, repeated in the answer.", "Repeated in the answer."),
+    ("Only rows in this status.", ""),
+    ("Default 5.", ""),
+    ("Default 10.", ""),
+    ("Default 20.", ""),
+    ("Default 50.", ""),
+    ("Only older than this seq.", "Older than."),
+    ("Status of plans, instead of status.", ""),
+    ("Status of tasks, instead of status.", ""),
+    ("Plans, instead of limit.", ""),
+    ("Tasks, instead of limit.", ""),
+    ("The previous next_cursor of plans.", "Its next_cursor."),
+    ("The previous next_cursor of tasks.", "Its next_cursor."),
+    ("Tasks of this domain.", ""),
+    ("Rows that have all of these tags.", ""),
+    ("Session id; default: the connection's.", ""),
+    ("Revision that you have read.", ""),
     ("Task or plan id; default: the focus.", "Task or plan; default: the focus."),
     ("Task id; default: the focused task.", "Default: the focused task."),
     ("Plan id; default: the focused plan.", "Default: the focused plan."),
@@ -101,13 +117,16 @@ fn for_fields(schema: &mut Schema, act: &mut dyn FnMut(&mut Schema)) {
 /// Leaves descriptions to the arguments themselves. Whether an object inside is closed goes unsaid:
 /// a refusal names the key and the nearest right one.
 fn shorten(schema: &mut Schema, place: Place) {
-    join_choices(schema, place);
+    join_choices(schema);
     schema.take("additionalProperties");
     if place == Place::Inside
         && let Some(words) = in_words(schema)
     {
         *schema = Schema::from(JsonType::Object).described(words);
         return;
+    }
+    if place == Place::Argument {
+        name_many_keys(schema);
     }
     let inner = |schema: &mut Schema, place| {
         schema.take("description");
@@ -117,13 +136,13 @@ fn shorten(schema: &mut Schema, place: Place) {
     for_fields(schema, &mut |field| inner(field, Place::Inside));
 }
 
-/// Says of an object that can stand for a plain value only that it is one: a small one anywhere,
-/// any inside an argument. Choices that say nothing but their type become a list of types.
-fn join_choices(schema: &mut Schema, place: Place) {
+/// Says of an object that can stand for a plain value only that it is one: the description of the
+/// argument names its keys. Choices that say nothing but their type become a list of types.
+fn join_choices(schema: &mut Schema) {
     let Some(choices) = schema.any_of_mut() else { return };
     for choice in choices.iter_mut() {
         let keys = choice.properties().map_or(0, |fields| fields.0.len());
-        if keys > 0 && (keys <= SMALL_OBJECT_KEYS || place == Place::Inside) {
+        if keys > 0 {
             *choice = JsonType::Object.into();
         }
     }
@@ -132,6 +151,21 @@ fn join_choices(schema: &mut Schema, place: Place) {
         schema.take("anyOf");
         schema.put(Keyword::Type(JsonTypes::Several(types)));
     }
+}
+
+/// Names the keys of a large object instead of describing each of them.
+fn name_many_keys(schema: &mut Schema) {
+    let Some(fields) = schema.properties().filter(|all| all.0.len() >= MANY_KEYS_MIN) else {
+        return;
+    };
+    if schema.required().is_some_and(|required| !required.is_empty()) {
+        return;
+    }
+    let keys: Vec<&str> = fields.names().collect();
+    let about = schema.description().unwrap_or_default();
+    let words = format!("{about} Keys: {}.", keys.join(", "));
+    schema.take("properties");
+    schema.put(Keyword::Description(words.trim().to_owned()));
 }
 
 /// The type of a schema that says nothing else.
@@ -240,7 +274,7 @@ mod tests {
     #[test]
     fn the_short_form_takes_whatever_the_whole_one_takes() {
         for row in Registry::default().rows() {
-            let short = Value::Object(row.listed_input_schema().to_map());
+            let short = Value::Object(row.listed_input_schema(false).to_map());
             let whole = Value::Object(row.input_schema().to_map());
             let definitions = short["$defs"].clone();
             assert!(covers(&short, &whole, &definitions), "{}", row.name);

@@ -227,7 +227,7 @@ fn run_entry(draft: &mut TaskDraft<'_>, entry: &Entry) -> TaskResult<Outcome> {
         Err(failure) => return Ok(Err(failure.clone())),
     };
     let CallAction::Write(write) = &prepared.action else {
-        unreachable!("{} only reads and is not allowed in a batch", entry.tool)
+        unreachable!("{} does not write itself and is not allowed in a batch", entry.tool)
     };
     let failure = match write.inside(draft, &prepared.scene) {
         Ok(Ok(envelope)) => return Ok(Ok(envelope)),
@@ -279,9 +279,9 @@ struct Voice {
 
 impl Voice {
     fn of(app: &App) -> Self {
-        let (listed, known) = app.registry().names(app.toolset());
+        let listed = app.registry().names(app.toolset());
         let fit = move |failure: CallFailure| {
-            let suggestions = crate::suggest::fit(failure.suggestions, &listed, &known);
+            let suggestions = crate::suggest::fit(failure.suggestions, &listed);
             CallFailure { suggestions, ..failure }
         };
         Self { fit: Box::new(fit) }

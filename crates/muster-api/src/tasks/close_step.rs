@@ -26,7 +26,8 @@ pub(crate) struct TasksCloseStep {
     selection: OneTask,
     #[serde(flatten)]
     step: OneStep,
-    /// "gate" (criteria and tests), "all", or an object with criteria or tests: true.
+    /// "gate" (criteria and tests), "all", or {criteria, tests, security, perf, docs:
+    /// true} with criteria or tests.
     checkpoints: Confirmations,
     #[serde(flatten)]
     waiting: WaitingForChecks,

@@ -106,8 +106,8 @@ pub(crate) struct TasksMacroCloseStep {
     selection: OneTask,
     #[serde(flatten)]
     step: OneStep,
-    /// "gate" (criteria and tests; default), "all", or an object of checkpoint: true. Confirmed
-    /// ones can be left out.
+    /// "gate" (criteria and tests; default), "all", or {criteria, tests, security, perf, docs:
+    /// true}. Confirmed ones can be left out.
     checkpoints: Option<Confirmations>,
     /// Progress note.
     note: Option<Remark>,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::groups::{is_short, plan_kind};
 use crate::{
-    OperationEffect,
+    OperationEffect, Toolset,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
@@ -34,6 +34,7 @@ pub(crate) struct TasksNext {
 impl Operation for TasksNext {
     const NAME: &'static str = "tasks_next";
     const TITLE: &'static str = "List what can be worked on now";
+    const TOOLSET: Toolset = Toolset::Daily;
     const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = NextTasks;
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::groups::{Budgeted, TaskOrPlan};
 use crate::{
-    OperationEffect, Toolset,
+    OperationEffect,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
@@ -34,7 +34,6 @@ pub(crate) struct TasksRadar {
 impl Operation for TasksRadar {
     const NAME: &'static str = "tasks_radar";
     const TITLE: &'static str = "Show where work stands";
-    const TOOLSET: Toolset = Toolset::Daily;
     const EFFECT: OperationEffect = OperationEffect::Read;
     type Response = RadarView;
 

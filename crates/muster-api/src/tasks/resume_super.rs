@@ -142,7 +142,7 @@ impl SuperView {
 
     fn new(app: &App, limits: SuperLimits, graph_diff: bool, max_chars: Option<u64>) -> Self {
         let toolset = app.toolset();
-        let listed = Arc::new(app.registry().names(toolset).0);
+        let listed = Arc::new(app.registry().names(toolset));
         Self { limits, graph_diff, max_chars, toolset, listed }
     }
 

@@ -26,8 +26,8 @@ pub(crate) struct TasksVerify {
     selection: OneTask,
     #[serde(flatten)]
     step: OneStep,
-    /// "gate" (criteria and tests), "all", or an object of checkpoint: true|false; criteria and
-    /// tests also one by one: [{index, evidence}], from 0.
+    /// "gate" (criteria and tests), "all", or {criteria, tests, security, perf, docs:
+    /// true|false}; criteria and tests also one by one: [{index, evidence}], from 0.
     checkpoints: Confirmations,
     #[serde(flatten)]
     guarded: Guarded,

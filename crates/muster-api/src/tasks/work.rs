@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     App, Envelope, WarningCode,
-    arguments::{Reason, invalid, invalid_with},
+    arguments::{Reason, WORKSPACE_EXPECTED, invalid, invalid_with},
     call::{CallAction, CallFailure, CallReply, CheckedCall, Scene},
     refusals,
 };
@@ -125,10 +125,9 @@ impl CheckedCall<'_> {
 
     /// The named workspace, else the default one (TASKS-WS-2).
     pub(crate) fn workspace(&self, named: Option<WorkspaceId>) -> Result<WorkspaceId, CallFailure> {
-        named.or_else(|| self.app.default_workspace().cloned()).ok_or_else(|| {
-            let expected = "a workspace id; this server has no default workspace";
-            invalid("workspace", Reason::Missing, expected)
-        })
+        named
+            .or_else(|| self.app.default_workspace().cloned())
+            .ok_or_else(|| invalid("workspace", Reason::Missing, WORKSPACE_EXPECTED))
     }
 }
 
@@ -137,7 +136,7 @@ impl CallAction {
     pub(crate) fn about_checks(self, checks: CheckPolicy) -> Self {
         match self {
             Self::Write(write) => Self::Write(Write { checks, ..write }),
-            Self::Answered(_) => self,
+            Self::Answered(_) | Self::Through(_) => self,
         }
     }
 }

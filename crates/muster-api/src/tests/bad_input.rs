@@ -446,6 +446,21 @@ fn distance(one: &str, other: &str) -> usize {
     table[one.len()][other.len()]
 }
 
+/// A name that starts with the word, else one that contains it, else the nearest; required ones
+/// first (EASE-TOOLS-5).
+fn likely<'a>(word: &str, branch: &'a Map<String, Value>) -> &'a str {
+    let rank = |name: &str| match word.chars().count() {
+        0..3 => 2,
+        _ if name.starts_with(word) => 0,
+        _ if name.contains(word) => 1,
+        _ => 2,
+    };
+    let required = branch.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.contains(&json!(name)));
+    let names = branch["properties"].as_object().unwrap().keys();
+    names.min_by_key(|name| (rank(name), distance(word, name), !is_required(name), *name)).unwrap()
+}
+
 fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
     let mut names: Vec<&str> = names.collect();
     names.sort_by_key(|name| (distance(word, name), *name));
@@ -518,7 +533,7 @@ proptest! {
                     }
                     let argument = [place.name(), wrong.clone()].join(".");
                     let argument = argument.trim_start_matches('.');
-                    let expected = nearest(&wrong, names.keys().map(String::as_str));
+                    let expected = likely(&wrong, branch);
                     let answer =
                         refusal(&app, row.name, place.holding(json!({wrong.as_str(): "x"})));
                     let details = &answer["error"]["details"];

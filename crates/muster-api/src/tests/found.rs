@@ -153,8 +153,9 @@ fn a_failed_atomic_batch_suggests_what_works_without_it() {
     let refused = call(&app, "tasks_batch", batch);
     assert_eq!(code(&refused), "BATCH_FAILED");
     let suggestion = &refused["suggestions"][0];
-    assert_eq!(suggestion["target"], json!("tasks_verify"), "{refused:#}");
-    ok(&app, "tasks_verify", suggestion["params"].clone());
+    assert_eq!(suggestion["target"], json!("tasks_step"), "{refused:#}");
+    assert_eq!(suggestion["params"]["action"], json!("confirm"), "{refused:#}");
+    ok(&app, "tasks_step", suggestion["params"].clone());
 }
 
 /// TASKS-ENV-4: later operations may take away what an earlier one would suggest.
@@ -230,7 +231,7 @@ fn the_portal_is_suggested_only_where_it_works() {
     let proof = json!({"checks": ["CMD: make"], "checkpoint": ["tests", "security"]});
     let refused = call(&app, "tasks_macro_close_step", json!({"proof": proof}));
     assert_eq!(code(&refused), "CHECKPOINTS_NOT_CONFIRMED");
-    assert_eq!(refused["suggestions"][0]["target"], json!("tasks_verify"));
+    assert_eq!(refused["suggestions"][0]["target"], json!("tasks_step"));
     let linked = json!({"path": "s:1", "checks": ["CMD: make"], "checkpoint": ["perf", "docs"]});
     ok(&app, "tasks_evidence_capture", linked);
     let some =
@@ -239,4 +240,32 @@ fn the_portal_is_suggested_only_where_it_works() {
     let portal = &refused["suggestions"][0];
     assert_eq!(portal["target"], json!("tasks_macro_close_step"));
     ok(&app, "tasks_macro_close_step", portal["params"].clone());
+}
+
+/// EASE-TOOLS-3: where the server has a default, no tool needs the workspace.
+#[test]
+fn every_tool_takes_the_default_workspace() {
+    let clock = Arc::new(FixedClock::at(Timestamp(1_900_000_000_000)));
+    let default_workspace = Some("acme".parse().unwrap());
+    let options = AppOptions { toolset: Toolset::Full, default_workspace, ..AppOptions::default() };
+    let with_default = App::over(Arc::new(MemoryStore::new()), clock, options);
+    let without = app();
+    for row in with_default.registry().rows() {
+        assert!(!row.input_schema_with_default().requires("workspace"), "{}", row.name);
+        assert!(!row.listed_input_schema(true).requires("workspace"), "{}", row.name);
+        let filled = with_default.call(row.name, serde_json::Map::new()).to_json();
+        let argument = &filled["error"]["details"]["argument"];
+        assert_ne!(argument, "workspace", "{filled}");
+        if row.input_schema().requires("workspace") {
+            let mut arguments = serde_json::Map::new();
+            if row.input_schema().required().unwrap().len() == 1 {
+                let refused = without.call(row.name, arguments).to_json();
+                let message = refused["error"]["message"].as_str().unwrap();
+                assert!(message.contains("no default workspace"), "{refused}");
+            } else {
+                arguments.insert("workspace".to_owned(), json!(null));
+                assert_eq!(without.call(row.name, arguments).to_json()["success"], false);
+            }
+        }
+    }
 }

@@ -8,7 +8,7 @@ use muster_core::{
         SessionId,
         command::{Create, WriteTodos},
     },
-    todo::Titles,
+    todo::WrittenList,
 };
 use muster_engine::FixedClock;
 use muster_store::MemoryStore;
@@ -28,11 +28,11 @@ fn bound() -> (App, SessionId) {
 
 /// Makes the session, as its first todo list does.
 fn begin(app: &App, id: &SessionId) {
-    let titles = Titles::default();
+    let list = WrittenList::default();
     let expected_revision = None;
     let key = None;
-    let write = WriteTodos { titles, expected_revision, key };
-    app.sessions().write_todos(id, write, Some(Create::default())).unwrap();
+    let write = WriteTodos { list, expected_revision, key };
+    app.sessions().write_todos(id, write, Some(Create::default()), None).unwrap();
 }
 
 /// Type and body of every event of a session.

@@ -5,6 +5,7 @@
 //! call changes nothing at all. After every case replay equals the documents, undoing everything
 //! and redoing it leads back, and an exported workspace can be imported without loss.
 
+mod door;
 mod judge;
 mod moves;
 mod picture;
@@ -36,8 +37,9 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Tools that change something else than the task surface and have a model of their own.
-const PLAYED_ELSEWHERE: [&str; 1] = ["todo_write"];
+/// A tool that changes something else than the task surface and has a model of its own, and the
+/// door, through which calls of other tools are made.
+const PLAYED_ELSEWHERE: [&str; 2] = ["todo_write", "tasks_step"];
 
 /// A tool that is added to the registry has to be added to the moves as well.
 #[test]

@@ -41,6 +41,8 @@ pub(super) enum Choice {
     Standing(SessionId),
     /// The caller's own, which does not exist yet.
     Unmade,
+    /// None: the caller has no session and names none.
+    Unnamed,
 }
 
 impl BoundSession {
@@ -58,7 +60,8 @@ impl BoundSession {
         }
     }
 
-    /// Sets the callers' own session; returns the one that was set first.
+    /// Sets the callers' own session; returns the one that was set first. Only callers whose
+    /// session is their own have one to set.
     pub(super) fn take(&self, id: SessionId) -> SessionId {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(id).clone()
     }
@@ -67,10 +70,10 @@ impl BoundSession {
     pub(super) fn choose(&self, named: Option<&str>) -> Result<Choice, CallFailure> {
         let bound = self.session();
         match (&self.binding, named, bound) {
-            (SessionBinding::Unbound, None, _) => {
-                Err(invalid("session_id", Reason::Missing, "the id of the session"))
-            }
-            (SessionBinding::Unbound, Some(named), _) => {
+            (SessionBinding::Unbound, None, _) => Ok(Choice::Unnamed),
+            // A connection without a list may read any, and continue one (EASE-TODO-2).
+            (SessionBinding::Unbound, Some(named), _)
+            | (SessionBinding::Own, Some(named), None) => {
                 SessionId::of(named).map(Choice::Named).ok_or_else(|| unknown(named))
             }
             (SessionBinding::Named(_) | SessionBinding::Own, None, Some(bound)) => {
@@ -81,14 +84,19 @@ impl BoundSession {
                 if bound.as_str() == named {
                     Ok(Choice::Standing(bound))
                 } else {
-                    Err(mismatch(named, Some(&bound)))
+                    Err(mismatch(named, &bound))
                 }
             }
-            (SessionBinding::Named(_) | SessionBinding::Own, Some(named), None) => {
-                Err(mismatch(named, None))
+            (SessionBinding::Named(_), Some(named), None) => {
+                unreachable!("a named binding has its session, also beside {named}")
             }
         }
     }
+}
+
+/// The refusal of a call that has to name its session.
+pub(super) fn unnamed() -> CallFailure {
+    invalid("session_id", Reason::Missing, "the id of the session")
 }
 
 fn unknown(named: &str) -> CallFailure {
@@ -97,13 +105,13 @@ fn unknown(named: &str) -> CallFailure {
     ApiError::new(ErrorCode::UnknownId, message, recovery).with("id", named).into()
 }
 
-fn mismatch(named: &str, bound: Option<&SessionId>) -> CallFailure {
+fn mismatch(named: &str, bound: &SessionId) -> CallFailure {
     let message =
         format!("this connection is bound to a session other than {:?}", text::echo(named));
     let recovery = "Leave session_id out: the connection has a session of its own.";
     ApiError::new(ErrorCode::SessionMismatch, message, recovery)
         .with("session_id", named)
-        .with("bound", &bound)
+        .with("bound", bound)
         .into()
 }
 

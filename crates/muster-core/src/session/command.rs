@@ -7,7 +7,7 @@ use super::{
     entity::SessionDriver,
     event::EventBody,
 };
-use crate::{answers::CallKey, ctree::NodeId, todo::Titles};
+use crate::{answers::CallKey, ctree::NodeId, todo::WrittenList};
 
 /// A command. Every accepted one emits at least one event.
 #[derive(Clone, PartialEq, Debug)]
@@ -136,7 +136,7 @@ impl Record {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteTodos {
     /// The list.
-    pub titles: Titles,
+    pub list: WrittenList,
     /// The revision that the caller has seen.
     pub expected_revision: Option<u64>,
     /// Makes the call happen once.

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Aggregate as _, Documents, Draft, Env, LogPosition, Recorded, Replay, Timestamp, WorkRefusal,
-    answers::CallKey, todo::Titles,
+    answers::CallKey, todo::WrittenList,
 };
 
 /// A session in memory that keeps its log.
@@ -140,9 +140,9 @@ fn order(order: SessionOrder) -> SessionCommand {
     SessionCommand::Control(SessionControl { order, by: None, key: None })
 }
 
-fn titles(entries: &[&str]) -> Titles {
+fn titles(entries: &[&str]) -> WrittenList {
     let entries: Vec<String> = entries.iter().map(|entry| (*entry).to_owned()).collect();
-    Titles::of(&entries).unwrap()
+    WrittenList::of_titles(&entries).unwrap()
 }
 
 fn write(entries: &[&str]) -> SessionCommand {
@@ -150,7 +150,7 @@ fn write(entries: &[&str]) -> SessionCommand {
 }
 
 fn write_expecting(entries: &[&str], expected_revision: Option<u64>) -> SessionCommand {
-    SessionCommand::WriteTodos(WriteTodos { titles: titles(entries), expected_revision, key: None })
+    SessionCommand::WriteTodos(WriteTodos { list: titles(entries), expected_revision, key: None })
 }
 
 fn key(key: &str, digest: &str) -> Option<CallKey> {

@@ -6,8 +6,8 @@ mod tree;
 
 pub use object::{SessionObject, TodoCount, object};
 pub use todos::{
-    EntryView, ScopeView, SessionTodos, Snapshots, TodoHistory, TodoHistoryPage, TodoList, history,
-    snapshots, todo_read, todos,
+    EntryView, ScopeView, SessionTodos, Snapshots, TodoHistory, TodoHistoryPage, TodoLine,
+    TodoList, history, snapshots, todo_list_at, todo_read, todos,
 };
 pub use tree::{
     Ctrees, DroppedPage, DroppedRequest, NodesPage, TreeRequest, TreeStage, compiled, ctrees,

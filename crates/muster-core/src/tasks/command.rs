@@ -13,6 +13,7 @@ use super::{
     step::{Checkpoint, Checkpoints, ItemConfirmation, NodeFields, ProofMode},
 };
 use crate::checks::project::AcceptedProject;
+use crate::session::SessionId;
 use crate::{
     checks::record::{CheckResult, TreeState},
     run::node::Process,
@@ -160,6 +161,12 @@ pub enum TaskCommand {
         run: CheckRunId,
         /// Why.
         reason: String,
+    },
+    /// Remember that a session wrote its todo list here.
+    NoteTodos {
+        session: SessionId,
+        /// Steps that it links items to.
+        steps: Vec<StepId>,
     },
     /// Keep a response for its idempotency key.
     KeepAnswer {

@@ -25,6 +25,7 @@ use super::{
     id::{EntityId, PlanId, TaskId},
     lookup,
     step::Step,
+    todos,
 };
 use crate::{
     CallFacts, WorkRefusal,
@@ -79,6 +80,7 @@ pub(super) fn decide(docs: &TaskDocs, call: &CallFacts, command: &TaskCommand) -
         TaskCommand::AnswerCheck { run, by } => check::answer(docs, *run, *by),
         TaskCommand::InterruptCheck { run, reason } => check::interrupt(docs, *run, reason),
         TaskCommand::MoveFocus { to } => move_focus(docs, *to),
+        TaskCommand::NoteTodos { session, steps } => todos::written(docs, session, steps),
         TaskCommand::KeepAnswer { key, kept } => {
             Ok(vec![TaskEvent::AnswerKept { key: key.clone(), kept: kept.clone() }])
         }

@@ -1,15 +1,18 @@
 //! Plans and tasks as documents.
 
+mod workspace;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use workspace::Workspace;
+
 use super::{
     check_gate::{CheckWaiver, WaiverRequest},
     id::{CardId, EntityId, PlanId, TaskId},
-    optional,
     step::{Checkpoint, Step},
     tree::StepTree,
 };
@@ -372,32 +375,6 @@ impl PlanSums {
         self.tasks_unconfirmed = by(self.tasks_unconfirmed, u64::from(tally.unconfirmed));
         self.blocker_lines = by(self.blocker_lines, tally.blocker_lines);
     }
-}
-
-/// Data of the workspace as a whole.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Workspace {
-    /// Number of the newest plan; ids are never reused.
-    pub last_plan: u64,
-    pub last_task: u64,
-    pub last_step: u64,
-    /// Number of the newest node.
-    pub last_node: u64,
-    /// Number of the newest record of evidence.
-    pub last_evidence: u64,
-    /// Number of the newest card.
-    pub last_card: u64,
-    /// Number of the newest run of a check.
-    #[serde(skip_serializing_if = "optional::is_zero")]
-    pub last_check: u64,
-    /// The target of calls without one.
-    pub focus: Option<EntityId>,
-    /// Whether a person has accepted the definitions of a project.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_projects: bool,
-    pub plans: StatusCounts,
-    pub tasks: StatusCounts,
 }
 
 /// The response to an earlier call, kept for its idempotency key (TASKS-IDEM).

@@ -28,6 +28,7 @@ use super::{
     id::{EntityId, NodeId, PlanId, TaskId},
     optional,
     path::StepPath,
+    todos::TodosWritten,
 };
 
 /// A fact about a workspace.
@@ -95,6 +96,8 @@ pub enum TaskEvent {
     ProjectAccepted(AcceptedProject),
     /// The waiver of a check was asked for, given or taken back.
     CheckWaiverSet(CheckWaiverSet),
+    /// A session wrote its todo list here; only for replay.
+    TodosWritten(TodosWritten),
     /// A response was kept for its idempotency key; only for replay.
     AnswerKept {
         key: String,
@@ -137,6 +140,7 @@ impl TaskEvent {
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
             | Self::CheckWaiverSet(_)
+            | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }
     }
@@ -200,6 +204,7 @@ impl TaskEvent {
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
             | Self::CheckWaiverSet(_)
+            | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }
     }

@@ -14,7 +14,7 @@ use super::{
     entity::{Meta, Plan, Task, TaskStatus, Workspace},
     event::Derived,
     id::{EntityId, PlanId, TaskId},
-    lookup,
+    lookup, todos,
 };
 use crate::{
     Recorded, Timestamp,
@@ -65,6 +65,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::CheckWaiverSet(set) => waiver::set(docs, set, by, moment),
         TaskEvent::CheckFinished(finished) => check::finished(docs, finished, moment),
         TaskEvent::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
+        TaskEvent::TodosWritten(written) => todos::evolve(docs, written),
         TaskEvent::AnswerKept { key, kept } => {
             docs.put(TaskKey::Answer(key.clone()), TaskDocument::Answer(kept.clone()));
             Ok(())
@@ -96,7 +97,10 @@ fn apply_plan_move(docs: &mut TaskDocs, derived: &Derived, moment: Moment) -> Ap
     })
 }
 
-fn change_workspace(docs: &mut TaskDocs, change: impl FnOnce(&mut Workspace)) -> Applied {
+pub(super) fn change_workspace(
+    docs: &mut TaskDocs,
+    change: impl FnOnce(&mut Workspace),
+) -> Applied {
     let mut workspace = lookup::workspace(docs)?;
     change(&mut workspace);
     docs.put(TaskKey::Workspace, TaskDocument::Workspace(workspace));

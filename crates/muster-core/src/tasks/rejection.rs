@@ -42,6 +42,8 @@ pub enum TaskRejection {
         /// How it was named.
         selector: StepSelector,
     },
+    /// No step of the workspace ever had this id.
+    NoSuchStep { step_id: StepId },
     /// Path and id name different steps.
     SelectorsDisagree {
         /// The path given.

@@ -172,6 +172,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
             WaiverChange::Given { .. } => "check_waived",
             WaiverChange::TakenBack => "check_waiver_taken_back",
         },
+        TaskEvent::TodosWritten(_) => "todos_written",
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }
 }
@@ -211,6 +212,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => {
             event.step().map(|step| (step.task.task.into(), step.task.parent))
         }
@@ -257,6 +259,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ListChange, Published, ScopeKey, SnapshotResult, Titles, TodoCounts, TodoItem, TodoUpdate,
+    ListChange, Published, ScopeKey, SnapshotResult, TodoCounts, TodoItem, TodoUpdate, WrittenList,
     settle::{settle, written},
 };
 use crate::Timestamp;
@@ -97,10 +97,10 @@ impl TodoScope {
         Ok(self.published(revision, label, change))
     }
 
-    /// The published form of a list with these titles (TT-9, TT-10).
-    pub fn write(&self, titles: &Titles) -> Result<Published, TodoRejection> {
+    /// The published form of a written list (TT-9, TT-10).
+    pub fn write(&self, list: &WrittenList) -> Result<Published, TodoRejection> {
         let revision = self.next_revision()?;
-        let change = written(&self.items, titles.as_slice());
+        let change = written(&self.items, list.as_slice());
         Ok(self.published(revision, &self.label, change))
     }
 

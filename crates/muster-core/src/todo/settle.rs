@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{ItemId, ListChange, TodoEntry, TodoItem, TodoOperation, TodoStatus};
+use super::{ItemId, ListChange, TodoEntry, TodoItem, TodoOperation, WrittenTodo};
 use crate::text;
 
 /// The change of a list by an operation.
@@ -18,21 +18,22 @@ pub(super) fn settle(present: &[TodoItem], operation: &TodoOperation) -> ListCha
     }
 }
 
-/// The list with these titles: known items keep everything but their wording (TT-10).
-pub(super) fn written(present: &[TodoItem], titles: &[String]) -> ListChange {
-    let mut naming = Naming::over(present, BTreeSet::new());
-    let item = |title: &String| match naming.take(title) {
-        Some(known) => TodoItem { title: title.clone(), ..known.clone() },
-        None => TodoItem {
-            id: naming.make(title),
-            title: title.clone(),
-            status: TodoStatus::Todo,
-            raw_status: None,
-            priority: None,
-            metadata: None,
+/// The list of these entries: known items keep what an entry leaves out (TT-10, EASE-TODO-1).
+pub(super) fn written(present: &[TodoItem], entries: &[WrittenTodo]) -> ListChange {
+    let named: BTreeSet<&ItemId> = entries.iter().filter_map(|entry| entry.id.as_ref()).collect();
+    let by_id: BTreeMap<&ItemId, &TodoItem> = match named.is_empty() {
+        true => BTreeMap::new(),
+        false => present.iter().map(|item| (&item.id, item)).collect(),
+    };
+    let mut naming = Naming::over(present, named);
+    let item = |entry: &WrittenTodo| match &entry.id {
+        Some(id) => entry.item(id.clone(), by_id.get(id).copied()),
+        None => match naming.take(&entry.title) {
+            Some(known) => entry.item(known.id.clone(), Some(known)),
+            None => entry.item(naming.make(&entry.title), None),
         },
     };
-    ListChange::Replace { items: titles.iter().map(item).collect() }
+    ListChange::Replace { items: entries.iter().map(item).collect() }
 }
 
 /// One row per id: where it occurs first, as it occurs last (TD-18).

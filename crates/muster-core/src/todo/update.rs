@@ -147,7 +147,7 @@ pub(super) fn redacted(text: Option<&mut String>) -> bool {
     true
 }
 
-fn redacted_id(id: &mut ItemId) -> bool {
+pub(super) fn redacted_id(id: &mut ItemId) -> bool {
     let Some(clean) = redact::text(id.as_str()).and_then(ItemId::of) else { return false };
     *id = clean;
     true

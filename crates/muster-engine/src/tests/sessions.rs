@@ -13,7 +13,7 @@ use muster_core::{
         perform, view,
     },
     tasks::{TaskAggregate, id::PlanId, lookup},
-    todo::Titles,
+    todo::WrittenList,
 };
 use muster_store::{CatalogueQuery, MemoryStore, StoreError};
 use serde_json::{Value, json};
@@ -44,8 +44,8 @@ pub(super) fn say(text: &str) -> SessionCommand {
 }
 
 pub(super) fn write(title: &str) -> SessionCommand {
-    let titles = Titles::of(&[title.to_owned()]).unwrap();
-    SessionCommand::WriteTodos(WriteTodos { titles, expected_revision: None, key: None })
+    let titles = WrittenList::of_titles(&[title.to_owned()]).unwrap();
+    SessionCommand::WriteTodos(WriteTodos { list: titles, expected_revision: None, key: None })
 }
 
 /// A long and mixed session.

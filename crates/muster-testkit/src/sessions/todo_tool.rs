@@ -159,7 +159,7 @@ impl<'a> House<'a> {
     fn call(&mut self, tool: &str, step: &Step, given: &Value) -> Result<Value, String> {
         let arguments = self.filled(given)?;
         let (app, _) = self.session(&step.session)?;
-        Ok(answer(&app.call(tool, arguments).to_json()))
+        Ok(answer(&app.call(tool, arguments).to_json(), given))
     }
 
     /// The arguments with the ids of sessions in place of their names; null means none.
@@ -239,12 +239,22 @@ fn store(folder: &Path) -> Result<Arc<dyn Store>, String> {
     Ok(Arc::new(SqliteStore::open(folder, SqliteOptions::default()).map_err(told)?))
 }
 
-/// A tool's answer, as every surface gives it, in the form of the vectors.
-pub fn answer(envelope: &Value) -> Value {
+/// A tool's answer, as every surface gives it, in the form of the vectors: the list as texts, and
+/// with status where the call wrote it so.
+pub fn answer(envelope: &Value, arguments: &Value) -> Value {
     if envelope["success"] == true {
         let warnings = envelope["warnings"].as_array().map_or(&[][..], Vec::as_slice);
         let codes: Vec<&Value> = warnings.iter().map(|warning| &warning["code"]).collect();
-        return json!({"ok": true, "result": envelope["result"], "warnings": codes});
+        let mut result = envelope["result"].clone();
+        let with_status = arguments.get("todos").is_some();
+        let shown = |key: &str| match key {
+            "items" | "revision" => true,
+            key => key == "todos" && with_status,
+        };
+        if let Some(fields) = result.as_object_mut() {
+            fields.retain(|key, _| shown(key));
+        }
+        return json!({"ok": true, "result": result, "warnings": codes});
     }
     let mut error = envelope["error"]["details"].clone();
     error["code"] = envelope["error"]["code"].clone();

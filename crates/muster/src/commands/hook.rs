@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use crate::{
-    config::Settings,
+    config::{Settings, TOOLSET},
     output,
     people::{InWorkspace, OpenWorkspace},
     storage,
@@ -89,7 +89,7 @@ pub(crate) fn run(settings: &Settings, hook: &Hook) -> anyhow::Result<ExitCode> 
     };
     match &hook.event {
         Event::SessionStart => session_start::run(&desk),
-        Event::Stop => stop::run(&desk, &said),
+        Event::Stop => stop::run(&desk, &said, settings.get(&TOOLSET)?.value),
         Event::PreToolUse(asking) => Ok(pre_tool_use::run(asking)),
     }
 }

@@ -94,6 +94,7 @@ topics![
     revisions,
     snapshot,
     states,
+    step,
     steps,
     targets
 ];

@@ -1,5 +1,5 @@
 //! The todo tool's write (TT-5 to TT-10). Faults of the list itself were reported before it became
-//! [`crate::todo::Titles`].
+//! a [`crate::todo::WrittenList`].
 
 use super::{CommandDraft, Decided, SessionEvent, check, reject};
 use crate::{
@@ -26,13 +26,13 @@ pub(super) fn write(draft: &mut CommandDraft<'_>, write: &WriteTodos) -> Decided
         let actual = scope.revision;
         return reject(SessionRejection::RevisionMismatch { expected, actual, items });
     }
-    let mut titles = write.titles.clone();
-    let redacted = titles.redact();
-    let published = match scope.write(&titles) {
+    let mut list = write.list.clone();
+    let redacted = list.redact();
+    let published = match scope.write(&list) {
         Ok(published) => published,
         Err(rejection) => return reject(SessionRejection::Todo(rejection)),
     };
-    let written = ListWritten::of(published, titles.as_slice().len());
+    let written = ListWritten::of(published, list.as_slice().len());
     let event = SessionEvent::of(body::TOOL_RESULT, draft.here()?, &written);
     check::body(&event.data)?;
     let answer = write.key.clone();

@@ -81,7 +81,7 @@ fn the_key_is_looked_at_before_the_revision() {
     let mut room = Room::open();
     let keyed = |digest: &str| {
         SessionCommand::WriteTodos(WriteTodos {
-            titles: titles(&["a"]),
+            list: titles(&["a"]),
             expected_revision: Some(0),
             key: key("k", digest),
         })

@@ -7,10 +7,11 @@ use super::{Docs, Shown};
 use crate::{
     ListOrder, ListQuery, Timestamp, WorkRefusal,
     session::{
-        SessionDocument, SessionId, SessionRejection, entity::HistoryEntry,
+        SessionDocument, SessionId, SessionKey, SessionRejection, entity::HistoryEntry,
         limits::HISTORY_ENTRIES_MAX, lookup, receipt::TodoSource,
     },
-    todo::{Op, ScopeKey, SnapshotResult, TodoCounts, TodoItem, TodoScope},
+    tasks::id::StepId,
+    todo::{ItemId, Op, ScopeKey, SnapshotResult, TodoCounts, TodoItem, TodoScope, ToolStatus},
 };
 
 /// The todo lists of a session.
@@ -51,8 +52,26 @@ pub struct ScopeView {
 pub struct TodoList {
     /// The titles in order.
     pub items: Vec<String>,
+    /// The same items with what is known about them.
+    pub todos: Vec<TodoLine>,
     /// The revision; 0 if nothing was ever stored.
     pub revision: i64,
+}
+
+/// An item in the words of the todo tool (EASE-TODO-1).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct TodoLine {
+    pub id: ItemId,
+    /// What is to be done.
+    pub content: String,
+    pub status: ToolStatus,
+    /// How it reads while it is being worked on.
+    #[serde(rename = "activeForm", skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    /// The step that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<StepId>,
 }
 
 /// Which part of a history is wanted.
@@ -120,8 +139,16 @@ pub fn todo_read(docs: &Docs) -> Shown<TodoList> {
     let Some(main) = lookup::scope(docs, &ScopeKey::main())? else {
         return Ok(TodoList::default());
     };
-    let items = main.items.iter().map(|item| item.title.clone()).collect();
-    Ok(TodoList { items, revision: main.revision })
+    Ok(TodoList::of(&main.items, main.revision))
+}
+
+/// The session's own list as it was after a revision.
+pub fn todo_list_at(docs: &Docs, revision: i64) -> Shown<TodoList> {
+    let entry = docs.get(&SessionKey::Entry(ScopeKey::main(), revision))?;
+    let Some(entry) = entry.and_then(SessionDocument::as_entry) else {
+        unreachable!("every used revision has an entry, also {revision}")
+    };
+    Ok(TodoList::of(&entry.items, revision))
 }
 
 /// A part of a list's history. The session's own list always has one, which may be empty.
@@ -158,6 +185,33 @@ pub fn snapshots(docs: &Docs) -> Shown<Snapshots> {
 fn known<'d>(docs: &'d Docs, key: &ScopeKey) -> Shown<&'d TodoScope> {
     let unknown = || WorkRefusal::rejected(SessionRejection::UnknownScope { scope: key.clone() });
     lookup::scope(docs, key)?.ok_or_else(unknown)
+}
+
+impl TodoList {
+    fn of(items: &[TodoItem], revision: i64) -> Self {
+        let titles = items.iter().map(|item| item.title.clone()).collect();
+        Self { items: titles, todos: items.iter().map(TodoLine::of).collect(), revision }
+    }
+}
+
+impl TodoLine {
+    fn of(item: &TodoItem) -> Self {
+        Self {
+            id: item.id.clone(),
+            content: item.title.clone(),
+            status: ToolStatus::of(item.status),
+            active_form: item.active_form().map(str::to_owned),
+            step_id: item.step(),
+        }
+    }
+
+    /// Whether it is still to be done.
+    pub fn is_open(&self) -> bool {
+        match self.status {
+            ToolStatus::Pending | ToolStatus::InProgress => true,
+            ToolStatus::Completed | ToolStatus::Cancelled => false,
+        }
+    }
 }
 
 impl ScopeView {

@@ -50,7 +50,8 @@ impl TaskEvent {
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
             | Self::CheckWaiverSet(_)
-            | Self::FocusMoved { .. } => {}
+            | Self::FocusMoved { .. }
+            | Self::TodosWritten(_) => {}
         }
     }
 }

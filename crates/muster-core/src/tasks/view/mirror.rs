@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     WholeText, WorkRefusal,
+    session::SessionId,
     tasks::{
         TaskDocs, TaskKey, TaskResult,
         command::StepSelector,
@@ -22,6 +23,7 @@ use crate::{
         path::StepPath,
         step::{Step, StepNode},
     },
+    todo::{ItemId, ToolStatus},
 };
 
 #[derive(Clone, PartialEq, Debug)]
@@ -55,6 +57,9 @@ pub struct TaskMirror {
     pub task: MirrorTask,
     /// Steps in path order.
     pub steps: Vec<MirrorStep>,
+    /// Todo items that are linked to the step at `scope.path`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<LinkedTodo>,
     /// Which of the steps are shown.
     pub pagination: Pagination,
 }
@@ -128,6 +133,15 @@ pub struct MirrorStep {
     pub nodes: Vec<MirrorNode>,
 }
 
+/// A todo item of a session that is linked to a step.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LinkedTodo {
+    pub session_id: SessionId,
+    pub id: ItemId,
+    pub content: String,
+    pub status: ToolStatus,
+}
+
 /// A node in short.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MirrorNode {
@@ -154,6 +168,14 @@ pub struct MirrorRow {
 }
 
 impl MirrorView {
+    /// The same with the todo items of its step.
+    pub fn with_todos(self, todos: &[LinkedTodo]) -> Self {
+        match self {
+            Self::Task(mirror) => Self::Task(TaskMirror { todos: todos.to_vec(), ..mirror }),
+            Self::Plan(mirror) => Self::Plan(mirror),
+        }
+    }
+
     /// The slice of a plan or task.
     pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, query: &MirrorQuery) -> TaskResult<Self> {
         match query.id {
@@ -188,6 +210,7 @@ impl TaskMirror {
             },
             task: MirrorTask::of(task),
             steps: steps.into_iter().map(MirrorStep::of).collect(),
+            todos: Vec::new(),
             pagination,
         })
     }

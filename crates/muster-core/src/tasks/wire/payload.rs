@@ -96,6 +96,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => Ok(()),
     }
 }

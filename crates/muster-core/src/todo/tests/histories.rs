@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Published, ScopeKey, Stamp, TodoReader, TodoScope, update};
 use crate::{
     Timestamp,
-    todo::{ConnectionStart, Fallback, Incoming, ListChange, ScopeState, Titles},
+    todo::{ConnectionStart, Fallback, Incoming, ListChange, ScopeState, WrittenList},
 };
 
 /// A change that is requested from the server.
@@ -108,7 +108,7 @@ impl Server {
         let entry = self.scopes.entry(key.clone());
         let scope = entry.or_insert_with(|| TodoScope::unwritten(key, order));
         let sent = match ask {
-            Ask::Write(_, titles) => scope.write(&Titles::of(titles).unwrap()),
+            Ask::Write(_, titles) => scope.write(&WrittenList::of_titles(titles).unwrap()),
             Ask::Report(_, todo) => scope.accept(&update(todo)),
         };
         let sent = sent.unwrap();

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::{Kept, line, update};
 use crate::{
     Timestamp,
-    todo::{Published, ScopeKey, TitleFault, Titles, TodoCounts, TodoRejection, TodoScope},
+    todo::{Published, ScopeKey, TitleFault, TodoCounts, TodoRejection, TodoScope, WrittenList},
 };
 
-fn titles(entries: &[&str]) -> Titles {
-    Titles::read(&json!(entries)).unwrap()
+fn titles(entries: &[&str]) -> WrittenList {
+    WrittenList::read(&json!(entries)).unwrap()
 }
 
 impl Kept {
@@ -205,7 +205,7 @@ fn a_document_and_what_is_sent_survive_being_stored() {
 
 #[test]
 fn lists_of_titles_are_checked_from_the_front_and_nothing_is_coerced() {
-    let fault = |value: Value| Titles::read(&value).unwrap_err();
+    let fault = |value: Value| WrittenList::read(&value).unwrap_err();
     for value in [json!(null), json!("abc"), json!(5), json!({})] {
         assert_eq!(fault(value), TitleFault::NotAnArray);
     }
@@ -216,9 +216,13 @@ fn lists_of_titles_are_checked_from_the_front_and_nothing_is_coerced() {
     assert_eq!(fault(json!([1, ""])), TitleFault::NotAString(0));
     assert_eq!(fault(json!(["a", "\u{1c}"])).path(), "items[1]");
     assert_eq!(TitleFault::NotAnArray.path(), "items");
-    assert_eq!(Titles::of(&["a".to_owned(), "\t".to_owned()]), Err(TitleFault::Blank(1)));
+    assert_eq!(
+        WrittenList::of_titles(&["a".to_owned(), "\t".to_owned()]),
+        Err(TitleFault::Blank(1))
+    );
     let kept = titles(&[" a  b ", "\u{200b}", "a  b"]);
-    assert_eq!(kept.as_slice(), ["a  b", "\u{200b}", "a  b"]);
+    let kept: Vec<&str> = kept.as_slice().iter().map(|entry| &*entry.title).collect();
+    assert_eq!(kept, ["a  b", "\u{200b}", "a  b"]);
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn without_focus(desk: &OpenWorkspace) -> anyhow::Result<Vec<String>> {
              {{\"workspace\":{workspace},\"task_title\":…}}"
         ),
         _ => format!(
-            "Muster, workspace {workspace}: no task is focused. Pick one with tasks_focus_set \
+            "Muster, workspace {workspace}: no task is focused. Continue one with tasks_snapshot \
              {{\"workspace\":{workspace},\"task\":…}}:"
         ),
     };

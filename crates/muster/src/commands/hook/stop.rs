@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, process::ExitCode};
 
+use muster_api::Toolset;
 use muster_core::{
     tasks::{
         id::{EntityId, TaskId},
@@ -23,7 +24,11 @@ use crate::{
 const STEPS_NAMED_MAX: usize = 5;
 
 /// Decides whether the agent may stop.
-pub(super) fn run(desk: &OpenWorkspace, said: &HookInput) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    desk: &OpenWorkspace,
+    said: &HookInput,
+    toolset: Toolset,
+) -> anyhow::Result<ExitCode> {
     let Some(EntityId::Task(task)) = desk.ask(&FocusCall {})?.focus else {
         return Ok(ExitCode::SUCCESS);
     };
@@ -36,13 +41,13 @@ pub(super) fn run(desk: &OpenWorkspace, said: &HookInput) -> anyhow::Result<Exit
     if begun.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let reason = reason(desk, task, &begun)?;
+    let reason = reason(task, &begun)? + &advice(desk, task, begun[0], toolset);
     output::remark(&reason);
     // It was held back once in this turn already: doing so again could go on forever.
     Ok(if said.stop_hook_active { ExitCode::SUCCESS } else { ExitCode::from(USAGE) })
 }
 
-fn reason(desk: &OpenWorkspace, task: TaskId, begun: &[&StepObject]) -> anyhow::Result<String> {
+fn reason(task: TaskId, begun: &[&StepObject]) -> anyhow::Result<String> {
     let mut text = format!("{task} has started work that has not passed its gate:\n");
     for step in begun.iter().take(STEPS_NAMED_MAX) {
         let missing = StepState::from(*step).missing().join(", ");
@@ -56,18 +61,19 @@ fn reason(desk: &OpenWorkspace, task: TaskId, begun: &[&StepObject]) -> anyhow::
     if begun.len() > STEPS_NAMED_MAX {
         writeln!(text, "- and {} more", begun.len() - STEPS_NAMED_MAX)?;
     }
-    let first = begun.first().map(|step| step.step_id.as_str()).unwrap_or_default();
-    let target = json!({"workspace": desk.workspace().as_str(), "task": task, "step_id": first});
-    writeln!(
-        text,
-        "Finish the work, then confirm with tasks_verify and close with tasks_close_step,"
-    )?;
-    writeln!(text, "arguments {target} and checkpoints, with proof where it is asked for.")?;
-    write!(
-        text,
-        "If you cannot go on, record why with tasks_note or tasks_block and tell the user."
-    )?;
     Ok(text)
+}
+
+/// What to do about it, with tools that agents of this store are shown.
+fn advice(desk: &OpenWorkspace, task: TaskId, step: &StepObject, toolset: Toolset) -> String {
+    let workspace = desk.workspace().as_str();
+    let target = json!({"workspace": workspace, "task": task, "step_id": step.step_id});
+    let advice = format!(
+        "Finish the work, then confirm with tasks_verify and close with tasks_close_step,\n\
+         arguments {target} and checkpoints, with proof where it is asked for.\n\
+         If you cannot go on, record why with tasks_note or tasks_block and tell the user."
+    );
+    desk.app().registry().in_toolset(&advice, toolset)
 }
 
 /// User text on one line, so that it cannot look like a line of this message.

@@ -146,8 +146,8 @@ fn every_input_schema_is_a_closed_object() {
 
 #[test]
 fn toolsets_list_their_tools_in_order() {
-    const DAILY: [&str; 5] =
-        ["tasks_radar", "tasks_context", "tasks_handoff", "todo_read", "todo_write"];
+    const DAILY: [&str; 6] =
+        ["tasks_next", "tasks_step", "tasks_context", "tasks_handoff", "todo_read", "todo_write"];
     let (client, _directory) = start(&[]);
     let daily = listed(&client, json!({}));
     let in_order: Vec<&str> = CORE.into_iter().chain(DAILY).collect();
@@ -178,7 +178,7 @@ fn every_tool_of_the_contract_exists() {
 }
 
 #[test]
-fn portals_fall_back_to_the_configured_workspace() {
+fn every_tool_falls_back_to_the_configured_workspace() {
     let (client, _directory) = start(&["--workspace", "configured"]);
     let ask = |tool: &str, arguments: Value| {
         let invocation = Invocation { tool: tool.to_owned(), arguments };
@@ -195,12 +195,12 @@ fn portals_fall_back_to_the_configured_workspace() {
         ("tasks_macro_create_done", done),
         ("tasks_macro_finish", json!({"task": "TASK-002"})),
         ("tasks_snapshot", json!({"task": "TASK-002"})),
+        ("tasks_radar", json!({})),
+        ("tasks_note", json!({"task": "TASK-001", "path": "s:0", "note": "n"})),
     ] {
         let answer = ask(tool, arguments);
         assert_eq!(answer["context"]["workspace"], "configured", "{tool}: {answer}");
     }
-    let missing = ask("tasks_radar", json!({}));
-    assert_eq!(missing["error"]["details"]["argument"], "workspace", "no portal: {missing}");
     let named = ask("tasks_macro_start", json!({"task_title": "First", "workspace": "named"}));
     assert_eq!(named["result"]["task_qualified_id"], "named:TASK-001", "what is named wins");
 }
@@ -246,7 +246,7 @@ fn suggestions_stay_inside_the_listed_toolset_where_they_can() {
         ("full", "tasks_radar", &nothing, "tasks_snapshot"),
         ("daily", "tasks_done", &unconfirmed, "tasks_macro_close_step"),
         ("daily", "tasks_edit", &stale, "tasks_context"),
-        ("daily", "tasks_done", &unknown_step, "tasks_radar"),
+        ("daily", "tasks_done", &unknown_step, "tasks_snapshot"),
         ("daily", "tasks_radar", &nothing, "tasks_snapshot"),
         ("core", "tasks_done", &unconfirmed, "tasks_macro_close_step"),
         ("core", "tasks_edit", &stale, "tasks_snapshot"),
@@ -265,13 +265,13 @@ fn suggestions_stay_inside_the_listed_toolset_where_they_can() {
 }
 
 #[test]
-fn a_suggestion_that_nothing_listed_can_replace_says_where_it_is_listed() {
+fn a_suggestion_of_an_unlisted_tool_goes_through_the_listed_door() {
     let (client, _directory) = with_a_task("daily");
     let steps = json!([{"title": "Child", "success_criteria": []}]);
     call(&client, "tasks_decompose", json!({"task": "TASK-001", "parent": "s:0", "steps": steps}));
     let suggestion = followed(&client, "tasks_done", json!({"task": "TASK-001", "path": "s:0"}));
-    assert_eq!(suggestion["target"], "tasks_verify", "closing would fail: a child is open");
-    assert!(suggestion["reason"].as_str().unwrap().ends_with("(listed in toolset full)"));
+    assert_eq!(suggestion["target"], "tasks_step", "closing would fail: a child is open");
+    assert_eq!(suggestion["params"]["action"], "confirm");
 }
 
 #[test]

@@ -21,6 +21,11 @@ fn write(server: &Server, session: &str, items: &Value) -> Value {
     call(server, session, "todo_write", json!({"items": items}))
 }
 
+/// Titles and revision of a list that the tool has answered with.
+fn list(answer: &Value) -> (&Value, &Value) {
+    (&answer["result"]["items"], &answer["result"]["revision"])
+}
+
 fn titles(server: &Server, session: &str) -> Value {
     call(server, session, "todo_read", json!({}))["result"]["items"].clone()
 }
@@ -32,7 +37,7 @@ fn mv_1_the_tool_and_the_events_are_one_list() {
     let mut stream = Stream::open(&server, &session, "");
     stream.hello();
     let written = write(&server, &session, &json!([" one ", "two"]));
-    assert_eq!(written["result"], json!({"items": ["one", "two"], "revision": 1}), "{written}");
+    assert_eq!(list(&written), (&json!(["one", "two"]), &json!(1)), "{written}");
     assert_eq!(written["context"]["session_id"], id_of(&session), "TT-1");
     let frame = stream.next().unwrap();
     let data = &frame.event["data"];
@@ -45,8 +50,8 @@ fn mv_1_the_tool_and_the_events_are_one_list() {
     let item = json!({"id": "x", "title": "from outside", "status": "done"});
     server.report_todo(&session, json!({"op": "upsert", "item": item}));
     let read = call(&server, &session, "todo_read", json!({}));
-    let expected = json!({"items": ["one", "two", "from outside"], "revision": 2});
-    assert_eq!(read["result"], expected);
+    assert_eq!(list(&read), (&json!(["one", "two", "from outside"]), &json!(2)));
+    assert_eq!(read["result"]["todos"][2]["status"], "completed");
     let again = write(&server, &session, &json!(["From  OUTSIDE", "one"]));
     assert_eq!(again["result"]["revision"], 3);
     let todos = server.get(&format!("{session}/todos"));
@@ -60,7 +65,7 @@ fn pf_33_and_pf_34_every_write_is_in_the_history_and_no_read_is() {
     let server = serve(&[]);
     let session = server.session();
     let nothing = call(&server, &session, "todo_read", json!({}));
-    assert_eq!(nothing["result"], json!({"items": [], "revision": 0}));
+    assert_eq!(nothing["result"], json!({"items": [], "todos": [], "revision": 0}));
     assert_eq!(call(&server, &session, "todo_read", json!({}))["result"], nothing["result"]);
     for list in [["A"], ["B"], ["A"]] {
         assert_eq!(write(&server, &session, &json!(list))["success"], true);
@@ -190,7 +195,7 @@ fn tt_12_a_process_on_stdio_has_a_session_of_its_own() {
     let mut agent = Agent::start(server.storage_dir());
     let mut talk = |tool: &str, arguments: Value| agent.call(tool, &arguments).unwrap();
     let before = talk("todo_read", json!({}));
-    assert_eq!(before["result"], json!({"items": [], "revision": 0}));
+    assert_eq!(before["result"], json!({"items": [], "todos": [], "revision": 0}));
     assert_eq!(server.get("/sessions"), json!([]), "a read makes nothing");
     let written = talk("todo_write", json!({"items": ["a"], "expected_revision": 0}));
     let own = written["context"]["session_id"].as_str().unwrap_or_else(|| panic!("{written}"));
@@ -200,7 +205,7 @@ fn tt_12_a_process_on_stdio_has_a_session_of_its_own() {
     let session = format!("/sessions/{own}");
     server.report_todo(&session, json!({"op": "upsert", "item": {"id": "b", "title": "b"}}));
     let read = talk("todo_read", json!({"session_id": own}));
-    assert_eq!(read["result"], json!({"items": ["a", "b"], "revision": 2}), "naming it is fine");
+    assert_eq!(list(&read), (&json!(["a", "b"]), &json!(2)), "naming it is fine");
     server.ask("DELETE", &session, None);
     for (tool, arguments) in [("todo_read", json!({})), ("todo_write", json!({"items": []}))] {
         assert_eq!(talk(tool, arguments)["error"]["code"], "SESSION_ENDED", "TT-13 {tool}");
@@ -216,7 +221,7 @@ fn tt_12_a_process_can_be_started_for_a_session() {
     let first = agents[0].call("todo_write", &json!({"items": ["shared"]})).unwrap();
     assert_eq!(first["context"]["session_id"], id_of(&session));
     let second = agents[1].call("todo_read", &json!({})).unwrap();
-    assert_eq!(second["result"], json!({"items": ["shared"], "revision": 1}));
+    assert_eq!(list(&second), (&json!(["shared"]), &json!(1)));
 }
 
 #[test]
