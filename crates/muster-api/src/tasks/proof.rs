@@ -12,14 +12,17 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use muster_agents::checks::{CheckServiceError, CheckTicket, CheckWish, project};
+use muster_agents::{
+    checkout,
+    checks::{CheckServiceError, CheckTicket, CheckWish, project},
+};
 use muster_core::{
-    CallFacts,
+    AuthorSurface, CallFacts,
     checks::{definition::ProjectDefinition, project::ProjectFiles},
     tasks::{
         TaskAggregate, TaskRejection,
@@ -160,15 +163,15 @@ impl App {
         };
         let own = caller.directory.as_ref().and_then(|directory| directory.canonicalize().ok());
         let own = own.and_then(|directory| project::find(&directory));
-        let own = own.and_then(|file| Some(file.parent()?.to_str()?.to_owned()));
-        let root = match &own {
-            Some(root) => projects.find(Some(root.as_str())),
+        let own = own.and_then(|file| file.parent().map(Path::to_owned));
+        let accepted = match &own {
+            Some(own) => accepted_root(caller, own).and_then(|root| projects.find(Some(&root))),
             None => projects.find(None),
         };
-        let Some(root) = root.map(|project| project.root.clone()) else { return Ok(None) };
+        let Some(root) = accepted.map(|project| project.root.clone()) else { return Ok(None) };
         let trust = self.project_trust(&root)?;
         Ok(trust.accepted.map(|accepted| CallProject {
-            directory: PathBuf::from(&root),
+            directory: own.unwrap_or_else(|| PathBuf::from(&root)),
             root,
             definition: accepted.definition,
         }))
@@ -216,6 +219,19 @@ impl App {
             by,
         })
     }
+}
+
+/// The directory that a person would have accepted for a project file: its own, or for an agent of a
+/// run, whose worktree the server has made, the one in the main checkout.
+fn accepted_root(caller: &Caller, own: &Path) -> Option<String> {
+    let is_of_run = caller.by.as_ref().is_some_and(|by| by.via == AuthorSurface::Run);
+    let main = checkout::main_root(own).filter(|_| is_of_run);
+    let root = match (main, checkout::root(own)) {
+        (Some(main), Some(worktree)) => main.join(own.strip_prefix(worktree).ok()?),
+        (_, _) => own.to_owned(),
+    };
+    // Joining nothing leaves a slash at the end.
+    root.components().collect::<PathBuf>().to_str().map(str::to_owned)
 }
 
 /// The checks because of which a call was refused.

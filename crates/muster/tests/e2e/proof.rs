@@ -139,8 +139,8 @@ fn an_honest_agent_closes_a_step_with_one_call_and_runs_nothing_twice() {
     let kinds: Vec<&str> =
         closed["events"].as_array().unwrap().iter().filter_map(|e| e["type"].as_str()).collect();
     assert_eq!(kinds, ["step_verified", "step_verified", "step_done"], "{closed:#}");
-    let finished = ok(&mut agent, "tasks_complete", json!({"task": task}));
-    assert_eq!(finished["status"], "DONE", "{finished:#}");
+    ok(&mut agent, "tasks_complete", json!({"task": task}));
+    assert_eq!(standing(&mut agent, &task), (true, true));
     let delta = ok(&mut agent, "tasks_delta", json!({"limit": 100}));
     let events = delta["events"].as_array().unwrap();
     let proven = events.iter().find(|event| event["by"]["kind"] == "server").unwrap();
