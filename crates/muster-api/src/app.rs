@@ -25,7 +25,7 @@ use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, 
 use serde_json::{Map, Value};
 
 use crate::{
-    Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
+    AnswerEconomy, Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
     runs::{RunOptions, agent_operations},
     todos::BoundSession,
 };
@@ -196,10 +196,22 @@ impl App {
         &self.engine
     }
 
-    /// Calls an operation by name. Blocks until the result is durable.
+    /// Calls an operation by name; its answer is whole. Blocks until the result is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
+        self.answer(AnswerEconomy::Whole, name, arguments)
+    }
+
+    /// The same for a surface that says what it pays for answers.
+    pub fn answer(
+        &self,
+        economy: AnswerEconomy,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Envelope {
         let answer = match self.registry.get(name) {
-            Some(row) => (row.prepare)(self, arguments).and_then(|prepared| prepared.perform(self)),
+            Some(row) => {
+                (row.prepare)(self, economy, arguments).and_then(|prepared| prepared.perform(self))
+            }
             None => Err(refusals::unknown_tool(&self.registry, name)),
         };
         answer.unwrap_or_else(|failure| call::failed(self, name, failure))

@@ -9,6 +9,7 @@ mod arguments;
 mod call;
 mod catalogue;
 mod echo;
+mod economy;
 mod envelope;
 pub mod explain;
 mod forms;
@@ -41,6 +42,7 @@ pub mod checks {
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
 pub use echo::{shorten_value, shorten_words};
+pub use economy::AnswerEconomy;
 pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,
 };

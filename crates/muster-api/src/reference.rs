@@ -114,10 +114,11 @@ mod tests {
             title: "Sample | task",
             toolset: Toolset::Daily,
             effect: OperationEffect::Set,
+            brief_chars: None,
             brief: |_| false,
             request: Lazy::new(Box::new(|| RequestShape { description, schema })),
             result_schema: Lazy::new(Box::new(muster_core::schema::Schema::default)),
-            prepare: |_, _| unreachable!("the page calls nothing"),
+            prepare: |_, _, _| unreachable!("the page calls nothing"),
         }
     }
 

@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::{
-    App, Toolset, arguments,
+    AnswerEconomy, App, Toolset, arguments,
     call::{CallAction, CallFailure, CheckedCall, Prepared},
     request, schema,
 };
@@ -42,6 +42,9 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// What a successful answer holds as `result`.
     type Response: Serialize + JsonSchema + 'static;
 
+    /// Largest size of its view for a model that asks for no other, in characters.
+    const BRIEF_CHARS: Option<u64> = None;
+
     /// Whether these arguments ask for something that is read in well under a millisecond, whatever
     /// the size of the store. A surface with one client may then answer without handing the call
     /// over.
@@ -62,6 +65,10 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
 /// them.
 pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
+/// Checks the arguments of a call and prepares it.
+pub(crate) type Prepare =
+    fn(&App, AnswerEconomy, Map<String, Value>) -> Result<Prepared, CallFailure>;
+
 /// What the request type says about itself.
 #[derive(Debug)]
 pub(crate) struct RequestShape {
@@ -80,10 +87,12 @@ pub struct OperationRow {
     pub toolset: Toolset,
     /// What it can do to the state.
     pub effect: OperationEffect,
+    /// Largest size of its view for a model that asks for no other, in characters.
+    pub brief_chars: Option<u64>,
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
     pub(crate) request: Lazy<RequestShape>,
     pub(crate) result_schema: Lazy<Schema>,
-    pub(crate) prepare: fn(&App, Map<String, Value>) -> Result<Prepared, CallFailure>,
+    pub(crate) prepare: Prepare,
 }
 
 impl OperationRow {
@@ -94,6 +103,7 @@ impl OperationRow {
             title: O::TITLE,
             toolset: O::TOOLSET,
             effect: O::EFFECT,
+            brief_chars: O::BRIEF_CHARS,
             brief: O::is_brief,
             request: Lazy::new(Box::new(RequestShape::of::<O>)),
             result_schema: Lazy::new(Box::new(schema::output::<O::Response>)),

@@ -4,7 +4,7 @@ use muster_core::{redact, run::hash::sha256_hex};
 use serde_json::{Map, Value};
 
 use crate::{
-    App, OperationEffect, Warning, WarningCode,
+    AnswerEconomy, App, OperationEffect, Warning, WarningCode,
     arguments::{self, Reason},
     call::{CallFailure, CheckedCall, Prepared, Scene},
     forms,
@@ -33,6 +33,7 @@ const NOT_FREE_TEXT: [&str; 15] = [
 /// Checks and parses the arguments of one operation and lets it prepare the call.
 pub(crate) fn prepare<O: Operation>(
     app: &App,
+    economy: AnswerEconomy,
     mut arguments: Map<String, Value>,
 ) -> Result<Prepared, CallFailure> {
     let Some(row) = app.registry().get(O::NAME) else {
@@ -53,7 +54,8 @@ pub(crate) fn prepare<O: Operation>(
             recovery: "Refer to secrets by name; rotate one that was sent by mistake.".to_owned(),
         });
     }
-    let call = CheckedCall { app, scene: Scene { tool: row.name, digest, warnings } };
+    let scene = Scene { tool: row.name, digest, warnings };
+    let call = CheckedCall { app, scene, economy };
     let action = operation.run(&call)?;
     Ok(Prepared { scene: call.scene, action })
 }

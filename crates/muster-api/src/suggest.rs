@@ -35,10 +35,6 @@ fn fit_one(
     if listed.contains(suggestion.target.as_str()) {
         return Some(suggestion);
     }
-    match suggestion.instead.take() {
-        Some(instead) if listed.contains(instead.target.as_str()) => return Some(*instead),
-        Some(_) | None => {}
-    }
     if let Some(replaced) = replacement(&suggestion, listed) {
         return Some(replaced);
     }

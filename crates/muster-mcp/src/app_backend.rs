@@ -3,7 +3,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use muster_api::{App, Envelope, OperationEffect, Toolset};
+use muster_api::{AnswerEconomy, App, Envelope, OperationEffect, Toolset};
 use rmcp::{
     ErrorData,
     model::{
@@ -87,7 +87,7 @@ pub(crate) fn enveloped(text: String, structure: Option<Value>, success: bool) -
 /// Calls an operation on this thread; a panic in it fails this call only.
 fn in_place(app: &App, request: CallToolRequestParams) -> Result<Envelope, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
-    let call = AssertUnwindSafe(|| app.call(&request.name, arguments));
+    let call = AssertUnwindSafe(|| app.answer(AnswerEconomy::Brief, &request.name, arguments));
     std::panic::catch_unwind(call).map_err(|_| {
         tracing::error!(tool = %request.name, "operation panicked");
         ErrorData::internal_error("the operation failed inside the server", None)
@@ -154,7 +154,8 @@ impl Backend for AppBackend {
             let app = Arc::clone(&self.app);
             let held = call.clone();
             let running = tokio::task::spawn_blocking(move || {
-                let answer = app.call(&request.name, request.arguments.unwrap_or_default());
+                let arguments = request.arguments.unwrap_or_default();
+                let answer = app.answer(AnswerEconomy::Brief, &request.name, arguments);
                 drop(held);
                 tool_result(&answer, on_a_line)
             });

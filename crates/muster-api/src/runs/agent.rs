@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use super::{RunCode, RunDesk, RunFault, RunTold};
 use crate::{
-    App, Envelope, OperationEffect, Registry,
+    AnswerEconomy, App, Envelope, OperationEffect, Registry,
     app::Standpoint,
     arguments::{Reason, invalid_with},
     call::{self, CallFailure},
@@ -44,7 +44,7 @@ impl RunDesk<'_> {
         if let Err(failure) = self.bind(&name, &mut args, &standpoint.workspace) {
             return Ok(call::failed(self.0, &name, failure));
         }
-        Ok(self.0.standing_for(standpoint).call(&name, args))
+        Ok(self.0.standing_for(standpoint).answer(AnswerEconomy::Brief, &name, args))
     }
 
     /// Puts the caller's workspace into a call that takes one; refuses another one.

@@ -105,7 +105,7 @@ impl Operation for TasksBatch {
         let compact = self.compact.unwrap_or(false);
         let mut entries = Vec::with_capacity(self.operations.len());
         for (index, entry) in self.operations.into_iter().enumerate() {
-            let entry = entry.prepare(call.app, &self.workspace, atomic, index)?;
+            let entry = entry.prepare(call, &self.workspace, atomic, index)?;
             match (&entry.prepared, atomic) {
                 (Err(failure), true) => return Err(shape_fault(index, &entry.tool, failure)),
                 (Ok(_) | Err(_), _) => entries.push(entry),
@@ -146,7 +146,7 @@ impl Operation for TasksBatch {
 impl BatchEntry {
     fn prepare(
         self,
-        app: &App,
+        call: &CheckedCall<'_>,
         workspace: &WorkspaceId,
         atomic: bool,
         index: usize,
@@ -167,7 +167,7 @@ impl BatchEntry {
         let prepared = if foreign {
             Err(invalid("workspace", Reason::Conflict, "the workspace of the batch"))
         } else {
-            prepare(app, &tool, arguments, atomic)
+            prepare(call, &tool, arguments, atomic)
         };
         Ok(Entry { tool, prepared })
     }
@@ -187,13 +187,14 @@ fn one_of<T: PartialEq>(
 }
 
 fn prepare(
-    app: &App,
+    call: &CheckedCall<'_>,
     tool: &str,
     arguments: Map<String, Value>,
     atomic: bool,
 ) -> Result<Prepared, CallFailure> {
-    let Some(row) = app.registry().get(tool) else {
-        return Err(refusals::unknown_tool(app.registry(), tool));
+    let registry = call.app.registry();
+    let Some(row) = registry.get(tool) else {
+        return Err(refusals::unknown_tool(registry, tool));
     };
     let allowed: &[&str] = if atomic { &ALLOWED_ATOMIC } else { &ALLOWED };
     if !allowed.contains(&tool) {
@@ -206,7 +207,7 @@ fn prepare(
             "Call it on its own.".to_owned(),
         ));
     }
-    (row.prepare)(app, arguments)
+    (row.prepare)(call.app, call.economy, arguments)
 }
 
 /// The result of one operation.

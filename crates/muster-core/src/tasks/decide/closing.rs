@@ -4,7 +4,7 @@ use super::{Decision, derive, reject, step_ref};
 use crate::{
     Timestamp,
     tasks::{
-        TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup, TaskRejection, TaskResult,
+        TaskDocs, TaskEvent, TaskRejection,
         command::{Force, StepTarget},
         event::{Derived, StepBlockSet, StepDone, StepReopened},
         lookup,
@@ -28,32 +28,16 @@ pub(super) fn close(
         (None, _) => None,
         // TASKS-GATE-4: force never skips open children.
         (Some(_), Some(force)) if !report.has_open_children() => Some(waive(&report, force)),
-        (Some(_), Some(_)) => return open_gate(docs, StepGate::Children, report),
-        (Some(gate), None) => return open_gate(docs, gate, report),
+        (Some(_), Some(_)) => {
+            return reject(TaskRejection::GateOpen { gate: StepGate::Children, report });
+        }
+        (Some(gate), None) => return reject(TaskRejection::GateOpen { gate, report }),
     };
     Ok(vec![TaskEvent::StepDone(StepDone {
         step: step_ref(docs, task, step)?,
         waiver,
         derived: derive::work_begins(docs, task)?,
     })])
-}
-
-fn open_gate<T>(docs: &TaskDocs, gate: StepGate, report: GateReport) -> TaskResult<T> {
-    reject(gate_open(docs, gate, report)?)
-}
-
-/// The rejection because of a gate, with what would close the step instead.
-pub(super) fn gate_open(
-    docs: &TaskDocs,
-    gate: StepGate,
-    report: GateReport,
-) -> TaskLookup<TaskRejection> {
-    let before = docs.original(&TaskKey::Task(report.task))?.and_then(TaskDocument::as_task);
-    let report = match before {
-        Some(task) => report.with_closing(task),
-        None => report,
-    };
-    Ok(TaskRejection::GateOpen { gate, report })
 }
 
 fn closed_already(step: &Step) -> TaskRejection {

@@ -1,6 +1,6 @@
 //! Setting the status of a plan or task; DONE has to pass its gates (TASKS-GATE-5).
 
-use super::{Decision, closing::gate_open, derive, entity_ref, reject};
+use super::{Decision, derive, entity_ref, reject};
 use crate::{
     ListQuery,
     tasks::{
@@ -50,7 +50,7 @@ pub fn open_gates(docs: &TaskDocs, id: EntityId) -> TaskResult<Vec<TaskRejection
         }
         EntityId::Task(id) => {
             let task = lookup::task(docs, id)?;
-            (&task.meta, gates_of_steps(docs, task)?)
+            (&task.meta, gates_of_steps(task))
         }
     };
     if meta.is_waiting() {
@@ -65,7 +65,7 @@ pub fn lapsed_gates(docs: &TaskDocs, id: EntityId) -> TaskResult<Vec<TaskRejecti
     match id {
         EntityId::Plan(_) => Ok(Vec::new()),
         EntityId::Task(id) => match lookup::task(docs, id)? {
-            task if task.meta.status == TaskStatus::Done => Ok(gates_of_steps(docs, task)?),
+            task if task.meta.status == TaskStatus::Done => Ok(gates_of_steps(task)),
             _ => Ok(Vec::new()),
         },
     }
@@ -87,7 +87,7 @@ fn open_tasks(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Option<TaskRejection>>
     Ok((!open.is_empty()).then_some(TaskRejection::TasksOpen { plan: plan.id, open }))
 }
 
-fn gates_of_steps(docs: &TaskDocs, task: &Task) -> TaskLookup<Vec<TaskRejection>> {
+fn gates_of_steps(task: &Task) -> Vec<TaskRejection> {
     let mut open = Vec::new();
     for gate in [StepGate::Checkpoints, StepGate::Proof] {
         let fails = |step: &&Step| match gate {
@@ -101,13 +101,13 @@ fn gates_of_steps(docs: &TaskDocs, task: &Task) -> TaskLookup<Vec<TaskRejection>
             let mut report = GateReport::of(task, first, &Checkpoints::new());
             let paths = failing.iter().take(LISTED_MAX).map(|step| step.path.clone());
             report.steps = paths.collect();
-            open.push(gate_open(docs, gate, report)?);
+            open.push(TaskRejection::GateOpen { gate, report });
         }
     }
     if task.steps.is_empty() || task.steps.iter().any(|step| !step.is_closed()) {
         open.push(steps_open(task));
     }
-    Ok(open)
+    open
 }
 
 fn steps_open(task: &Task) -> TaskRejection {
