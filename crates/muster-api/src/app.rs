@@ -227,7 +227,7 @@ impl App {
         &self.engine
     }
 
-    /// Calls an operation by name. Blocks until the result is durable.
+    /// Calls an operation by name; its answer is whole. Blocks until the result is durable.
     pub fn call(&self, name: &str, arguments: Map<String, Value>) -> Envelope {
         self.call_as(self.caller(), name, arguments)
     }

@@ -303,11 +303,21 @@ fn is_within_bounds(schema: &Schema, value: &Value) -> bool {
         Value::String(string) => bounds.contain(text::chars(string) as u64),
         Value::Array(items) => bounds.contain(items.len() as u64),
         Value::Object(object) => bounds.contain(object.len() as u64),
-        Value::Number(number) => match whole(number).map(|number| number.as_u64()) {
-            Some(Some(number)) => bounds.contain(number),
-            Some(None) => schema.minimum().is_none(),
+        Value::Number(number) => match whole(number) {
+            Some(number) => match number.as_u64() {
+                Some(number) => bounds.contain(number),
+                None => is_above_negative(schema, number.as_i64()),
+            },
             None => true,
         },
+    }
+}
+
+/// Whether a negative number is not below the least one.
+fn is_above_negative(schema: &Schema, number: Option<i64>) -> bool {
+    match schema.minimum().map(Number::as_i64) {
+        None => true,
+        Some(least) => least.zip(number).is_some_and(|(least, number)| number >= least),
     }
 }
 

@@ -15,8 +15,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    ApiError, App, Caller, Envelope, ErrorCode, Json, Suggestion, Warning, WarningCode, echo,
-    suggest, tasks::Write,
+    AnswerEconomy, ApiError, App, Caller, Envelope, ErrorCode, Json, Suggestion, Warning,
+    WarningCode, echo,
+    economy::{AnswerSize, SizeLimit},
+    suggest,
+    tasks::Write,
 };
 
 /// A call whose arguments are valid.
@@ -28,6 +31,17 @@ pub(crate) struct CheckedCall<'a> {
 }
 
 impl CheckedCall<'_> {
+    /// How large the view in the answer may be.
+    pub(crate) fn size(&self, requested: Option<SizeLimit>) -> AnswerSize {
+        let default = match self.scene.caller.economy {
+            AnswerEconomy::Whole => None,
+            AnswerEconomy::Brief => {
+                self.app.registry().get(self.scene.tool).and_then(|row| row.brief_chars)
+            }
+        };
+        AnswerSize::of(requested, default)
+    }
+
     /// The result about a session, or about one that does not exist yet.
     pub(crate) fn answer_in_session(&self, id: Option<&SessionId>, reply: CallReply) -> CallAction {
         let context = Map::from_iter([field("session_id", &id)]);
@@ -110,19 +124,35 @@ impl CallReply {
     /// A view, cut to its budget if there is one.
     pub(crate) fn view(
         view: &impl Serialize,
-        max_chars: Option<u64>,
+        size: AnswerSize,
         shedding: impl FnOnce() -> Shedding,
     ) -> Self {
-        let Some(max) = max_chars else { return Self::new(view) };
-        let Value::Object(view) = cleaned(view) else { unreachable!("a view is an object") };
-        Self::fitted(&budget::fit(view, &shedding(), max))
+        let fitted = |max| {
+            let Value::Object(view) = cleaned(view) else { unreachable!("a view is an object") };
+            budget::fit(view, &shedding(), max)
+        };
+        match size {
+            AnswerSize::Whole => Self::new(view),
+            AnswerSize::AtMost(max) => Self::fitted(&fitted(max)),
+            AnswerSize::Brief(max) => Self::brief(fitted(max)),
+        }
+    }
+
+    /// A view that nobody limited: one word says that there is more.
+    fn brief(fitted: Fitted) -> Self {
+        let Fitted { mut view, cut, .. } = fitted;
+        view.shift_remove("budget");
+        if !cut.is_empty() {
+            view.insert("truncated".to_owned(), true.into());
+        }
+        Self::with(Json::of(&view))
     }
 
     fn fitted(fitted: &Fitted) -> Self {
         let mut reply = Self::with(Json::of(&fitted.view));
         if !fitted.cut.is_empty() {
-            let message = format!("cut to fit: {}", fitted.cut.join(", "));
-            reply.warn(WarningCode::BudgetTruncated, message, "Ask again with a larger max_chars.");
+            let message = "truncated".to_owned();
+            reply.warn(WarningCode::BudgetTruncated, message, "Ask for more, or -1 for all.");
         }
         if fitted.minimal {
             let message = "only a minimal signal is left".to_owned();

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::CallWatch;
+use crate::{AnswerEconomy, CallWatch};
 use muster_core::{Author, AuthorKind, AuthorSurface, CallFacts};
 
 /// The caller of an operation, as its surface knows it.
@@ -12,6 +12,8 @@ pub struct Caller {
     pub by: Option<Arc<Author>>,
     /// Where the caller works.
     pub directory: Option<PathBuf>,
+    /// What it pays for answers.
+    pub economy: AnswerEconomy,
     /// Whether it waits however long the call takes.
     pub is_patient: bool,
     /// How it hears of the progress of the call and cancels it.

@@ -91,9 +91,6 @@ pub struct Suggestion {
     pub validated: bool,
     /// Arguments, complete.
     pub params: Map<String, Value>,
-    /// An alternative where this tool is not listed; never part of a response.
-    #[serde(skip)]
-    pub(crate) instead: Option<Box<Suggestion>>,
 }
 
 impl Suggestion {
@@ -106,7 +103,6 @@ impl Suggestion {
             priority: SuggestionPriority::High,
             validated: true,
             params: Map::new(),
-            instead: None,
         }
     }
 
@@ -114,11 +110,6 @@ impl Suggestion {
     pub fn with(mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Self {
         self.params.extend([field(name, value)]);
         self
-    }
-
-    /// The same with another call for toolsets that do not list this one (TASKS-SET-3).
-    pub(crate) fn or_else(self, instead: Self) -> Self {
-        Self { instead: Some(Box::new(instead)), ..self }
     }
 }
 

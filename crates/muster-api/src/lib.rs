@@ -10,6 +10,7 @@ mod call;
 mod caller;
 mod catalogue;
 mod echo;
+mod economy;
 mod envelope;
 pub mod explain;
 mod forms;
@@ -47,6 +48,7 @@ pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
 pub use caller::{Caller, person_name};
 pub use echo::{shorten_value, shorten_words};
+pub use economy::AnswerEconomy;
 pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,
 };

@@ -115,6 +115,7 @@ mod tests {
             toolset: Toolset::Daily,
             effect: OperationEffect::Set,
             may_take_long: false,
+            brief_chars: None,
             brief: |_| false,
             request: Lazy::new(Box::new(|| RequestShape { description, schema })),
             result_schema: Lazy::new(Box::new(muster_core::schema::Schema::default)),

@@ -44,6 +44,9 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     /// What a successful answer holds as `result`.
     type Response: Serialize + JsonSchema + 'static;
 
+    /// Largest size of its view for a model that asks for no other, in characters.
+    const BRIEF_CHARS: Option<u64> = None;
+
     /// Whether these arguments ask for something that is read in well under a millisecond, whatever
     /// the size of the store. A surface with one client may then answer without handing the call
     /// over.
@@ -88,6 +91,8 @@ pub struct OperationRow {
     /// Whether a call may take longer than a client likes to wait for a reply, because it runs the
     /// checks of a project.
     pub may_take_long: bool,
+    /// Largest size of its view for a model that asks for no other, in characters.
+    pub brief_chars: Option<u64>,
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
     pub(crate) request: Lazy<RequestShape>,
     pub(crate) result_schema: Lazy<Schema>,
@@ -103,6 +108,7 @@ impl OperationRow {
             toolset: O::TOOLSET,
             effect: O::EFFECT,
             may_take_long: O::MAY_TAKE_LONG,
+            brief_chars: O::BRIEF_CHARS,
             brief: O::is_brief,
             request: Lazy::new(Box::new(RequestShape::of::<O>)),
             result_schema: Lazy::new(Box::new(schema::output::<O::Response>)),

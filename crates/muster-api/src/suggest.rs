@@ -137,10 +137,6 @@ fn fit_one(mut suggestion: Suggestion, listed: &ToolNames) -> Option<Suggestion>
     if listed.contains(suggestion.target.as_str()) {
         return Some(suggestion);
     }
-    match suggestion.instead.take() {
-        Some(instead) if listed.contains(instead.target.as_str()) => return Some(*instead),
-        Some(_) | None => {}
-    }
     if let Some((action, stands_for)) = step_action(&suggestion)
         && listed.contains("tasks_step")
     {

@@ -93,8 +93,11 @@ fn a_task_goes_from_creation_to_a_closed_step() {
     assert_eq!(types, ["task_created", "steps_added", "step_defined"]);
     let refused = call(&app, "tasks_done", json!({"task": "TASK-001", "path": "s:0"}));
     assert_eq!(refused["error"]["code"], json!("CHECKPOINTS_NOT_CONFIRMED"));
+    assert_eq!(refused["error"]["details"]["unconfirmed"], json!(["c", "t"]));
     let suggestion = &refused["suggestions"][0];
     ok(&app, suggestion["target"].as_str().unwrap(), suggestion["params"].clone());
+    let confirm = json!({"task": "TASK-001", "path": "s:0", "checkpoints": "gate"});
+    ok(&app, "tasks_verify", confirm);
     let done = ok(&app, "tasks_done", json!({"task": "TASK-001", "path": "s:0"}));
     assert_eq!(done["revision"], json!(2));
     let radar = ok(&app, "tasks_radar", json!({"task": "TASK-001"}));

@@ -141,6 +141,11 @@ impl TaskDocument {
         if let Self::Card(card) = self { Some(card) } else { None }
     }
 
+    /// The entry of the notes it is, if it is one.
+    pub fn as_note(&self) -> Option<&NoteEntry> {
+        if let Self::Note(note) = self { Some(note) } else { None }
+    }
+
     /// The fields that plans and tasks share, if it is one of them.
     pub fn meta(&self) -> Option<&entity::Meta> {
         match self {

@@ -3,7 +3,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use muster_api::{App, CallWatch, Caller, Envelope, OperationEffect, Toolset};
+use muster_api::{AnswerEconomy, App, CallWatch, Caller, Envelope, OperationEffect, Toolset};
 use rmcp::{
     ErrorData,
     model::{
@@ -45,6 +45,7 @@ impl AppBackend {
         let mut caller = self.app.caller().clone();
         caller.by.get_or_insert_with(|| call.author().into());
         caller.is_patient = call.is_detached();
+        caller.economy = AnswerEconomy::Brief;
         caller
     }
 

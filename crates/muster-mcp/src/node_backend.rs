@@ -32,6 +32,9 @@ use crate::{
     resources,
 };
 
+/// The `max_chars` that asks for everything.
+const NO_LIMIT: i64 = -1;
+
 /// Added to the instructions.
 const INSTRUCTIONS: &str = "You are a node of a run: send_handoff and report reach other nodes, \
      list_nodes shows them. Task tools without a target are about the task that you work on.\n";
@@ -217,7 +220,9 @@ impl Backend for NodeBackend {
 }
 
 impl OperationReader for NodeBackend {
-    fn read<'a>(&'a self, name: &'a str, arguments: JsonObject) -> BackendFuture<'a, Envelope> {
+    /// A resource is whole, whatever an agent's own calls cost.
+    fn read<'a>(&'a self, name: &'a str, mut arguments: JsonObject) -> BackendFuture<'a, Envelope> {
+        arguments.entry("max_chars").or_insert(NO_LIMIT.into());
         Box::pin(async move {
             let server = Arc::clone(&self.server);
             let name = name.to_owned();

@@ -2,6 +2,7 @@
 
 mod app;
 mod app_parts;
+mod cost;
 mod fixture;
 mod http;
 mod long_calls;

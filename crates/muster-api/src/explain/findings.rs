@@ -18,7 +18,7 @@ pub(super) fn all() -> impl Iterator<Item = Explanation> {
     about_work.chain(about_memory)
 }
 
-const ABOUT_WORK: [(Code, Words); 24] = [
+const ABOUT_WORK: [(Code, Words); 26] = [
     (
         Code::OrphanTask,
         ["A task whose plan does not exist.", "The plan was lost; no operation causes this."],
@@ -139,6 +139,20 @@ const ABOUT_WORK: [(Code, Words); 24] = [
             "The checklist is not a gate; it may have been forgotten.",
         ],
     ),
+    (
+        Code::CriteriaChanged,
+        [
+            "Steps no longer have the criteria or tests that they were first given.",
+            "tasks_define or tasks_patch replaced a list that said something.",
+        ],
+    ),
+    (
+        Code::ClosedWithoutProof,
+        [
+            "Steps were closed on somebody's word alone.",
+            "No evidence on the step is linked to a checkpoint; only a require mode asks for one.",
+        ],
+    ),
 ];
 
 const ABOUT_MEMORY: [(HealthCode, Words); 3] = [
@@ -186,7 +200,7 @@ mod tests {
     #[test]
     fn every_finding_is_explained_once() {
         let expected: Vec<String> = [listed::<Code>(), listed::<HealthCode>()].concat();
-        assert_eq!(expected.len(), 27);
+        assert_eq!(expected.len(), 29);
         let explained: Vec<String> = all().map(|explanation| explanation.code).collect();
         assert_eq!(explained.len(), expected.len());
         let sorted = |codes: Vec<String>| codes.into_iter().collect::<BTreeSet<_>>();

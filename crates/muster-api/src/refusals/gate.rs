@@ -1,7 +1,5 @@
 //! A step's gate that refuses: what is missing, what to call, and a template to fill in.
 
-use std::collections::BTreeMap;
-
 use muster_core::{
     field, fields,
     tasks::{
@@ -43,7 +41,7 @@ pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, 
         StepGate::Checkpoints => {
             let names = join(&report.missing_checkpoints);
             let message = format!("{path} is not confirmed: {names}");
-            let recovery = format!("Check {names}, confirm with tasks_verify, then close again.");
+            let recovery = "Look at each in unconfirmed.".to_owned();
             (ErrorCode::CheckpointsNotConfirmed, message, recovery)
         }
         StepGate::Proof => {
@@ -77,13 +75,13 @@ pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, 
     }
 }
 
-/// TASKS-GATE-7.
+/// TASKS-GATE-7. No suggestion confirms anything: that is up to whoever looked (EASE-DONE-3).
 fn suggestion(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> Suggestion {
     let call = |tool: &str, reason: &str| {
         Suggestion::call(tool, reason).with("workspace", workspace).with("task", &report.task)
     };
     match gate {
-        StepGate::Checkpoints => confirmation(report, &call),
+        StepGate::Checkpoints => call("tasks_snapshot", "see it").with("read_only", &true),
         StepGate::Proof => {
             call("tasks_snapshot", "see what proof is missing").with("read_only", &true)
         }
@@ -91,25 +89,6 @@ fn suggestion(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> S
             call("tasks_radar", "see what is in the way")
         }
     }
-}
-
-/// Confirms what is missing; if only that was unmet, the portal does it and closes the step.
-fn confirmation(report: &GateReport, call: &dyn Fn(&str, &str) -> Suggestion) -> Suggestion {
-    let verify =
-        call("tasks_verify", "confirm the missing checkpoints").with("step_id", &report.step_id);
-    // TASKS-GATE-7: `"gate"` when exactly criteria and tests are missing, else each by name.
-    let verify = match &report.missing_checkpoints[..] {
-        missing if missing == Checkpoint::GATE => verify.with("checkpoints", "gate"),
-        missing => verify.with("checkpoints", &all_true(missing)),
-    };
-    if report.closing.is_empty() {
-        return verify;
-    }
-    let reason = "confirm the missing checkpoints and close the step";
-    let close = call("tasks_macro_close_step", reason)
-        .with("step_id", &report.step_id)
-        .with("checkpoints", &all_true(&report.closing));
-    verify.or_else(close)
 }
 
 /// TASKS-GATE-7: the retry that a caller fills in.
@@ -132,17 +111,7 @@ fn proof_retry(workspace: &WorkspaceId, report: &GateReport) -> Map<String, Valu
         [Checkpoint::Tests] => field("proof", &checks),
         _ => field("proof", &Map::from_iter(proof)),
     }]);
-    if !report.required_optional.is_empty() {
-        let named = Checkpoint::GATE.iter().chain(&report.required_optional);
-        hint.extend([field("checkpoints", &all_true(named))]);
-    }
     Map::from_iter([field("tool", "tasks_macro_close_step"), field("args_hint", &hint)])
-}
-
-fn all_true<'a>(
-    checkpoints: impl IntoIterator<Item = &'a Checkpoint>,
-) -> BTreeMap<Checkpoint, bool> {
-    checkpoints.into_iter().map(|checkpoint| (*checkpoint, true)).collect()
 }
 
 fn join(checkpoints: &[Checkpoint]) -> String {

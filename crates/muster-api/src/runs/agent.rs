@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use super::{RunCode, RunDesk, RunFault, RunTold};
 use crate::{
-    App, Caller, Envelope, OperationEffect, Registry,
+    AnswerEconomy, App, Caller, Envelope, OperationEffect, Registry,
     app::Standpoint,
     arguments::{Reason, invalid_with},
     call::{self, CallFailure},
@@ -157,6 +157,7 @@ fn standpoint(
     let name = node.alias.as_ref().unwrap_or(&node.label);
     let mut caller = Caller::of(AuthorKind::Agent, name, AuthorSurface::Run);
     caller.directory = Some(PathBuf::from(&node.workdir));
+    caller.economy = AnswerEconomy::Brief;
     Ok(Standpoint { session, workspace, task, plan, caller })
 }
 

@@ -28,7 +28,7 @@ const EQUAL_FIELDS_MIN: usize = 3;
 
 /// What arguments of many tools say about themselves, and what is left of it in the list: nothing
 /// where the name says as much.
-const SHARED_WORDS: [(&str, &str); 50] = [
+const SHARED_WORDS: [(&str, &str); 52] = [
     ("Workspace id.", ""),
     ("Workspace id; default: the server's.", "Default: the server's."),
     ("Workspace id, repeated in the answer.", "Repeated in the answer."),
@@ -58,10 +58,21 @@ const SHARED_WORDS: [(&str, &str); 50] = [
     ("Step id; safer than path.", "Safer than path."),
     ("Node id, the safe selector.", "Safer than path."),
     ("Refuse at any other revision.", "Refuse at any other."),
-    ("Largest size of resume in characters.", "Limit of its size."),
-    ("Largest size of handoff in characters.", "Limit of its size."),
+    (
+        "Characters of resume; -1: all, events too; default over MCP 500, else all.",
+        "-1: all; default 500.",
+    ),
+    ("Characters of handoff; -1: all; default over MCP 3700, else all.", "-1: all; default 3700."),
+    (
+        "Characters of the result; -1: all; default over MCP 3700, else all.",
+        "-1: all; default 3700.",
+    ),
+    (
+        "Characters of the result; -1: all; default over MCP 1500, else all.",
+        "-1: all; default 1500.",
+    ),
     ("Key that makes a retry safe, 1 to 200 characters.", "1-200 characters."),
-    ("Largest size of the result in characters.", "Limit of the result's size."),
+    ("Largest size of the result in characters; -1: all; default all.", "-1: all."),
     ("Accepted for symmetry: this view never writes.", "No effect: never writes."),
     ("TODO, ACTIVE or DONE.", ""),
     ("TODO, ACTIVE or DONE; default DONE.", "Default DONE."),

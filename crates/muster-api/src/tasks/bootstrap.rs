@@ -19,6 +19,7 @@ use super::{
         Bootstrapped, Made, MadeTask, Parent, ParentChoice, ReasoningSeed, TaskInput, TaskSetup,
         create_plan, template_steps,
     },
+    steps::StepsNeed,
 };
 use crate::{
     OperationEffect,
@@ -48,7 +49,7 @@ impl Operation for TasksBootstrap {
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let otherwise = Parent::Focus(call.bound(&self.workspace));
-        let setup = self.task.setup(self.parent, otherwise, None)?;
+        let setup = self.task.setup(self.parent, otherwise, None, StepsNeed::CriteriaAndTests)?;
         let workspace = self.workspace.clone();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
             let made = setup.make(draft, &workspace)?;

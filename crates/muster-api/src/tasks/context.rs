@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::groups::{Budgeted, TargetName, agree, plan_kind};
+use super::groups::{BudgetedView, TargetName, VIEW_CHARS, agree, plan_kind};
 use crate::{
     OperationEffect, Toolset,
     arguments::{Reason, invalid},
@@ -71,7 +71,7 @@ pub(crate) struct TasksContext {
     /// The previous next_cursor of tasks.
     tasks_cursor: Option<String>,
     #[serde(flatten)]
-    budgeted: Budgeted,
+    budgeted: BudgetedView,
 }
 
 impl Operation for TasksContext {
@@ -79,6 +79,7 @@ impl Operation for TasksContext {
     const TITLE: &'static str = "List plans and tasks";
     const TOOLSET: Toolset = Toolset::Daily;
     const EFFECT: OperationEffect = OperationEffect::Read;
+    const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = ContextView;
 
     /// A filter without an index walks the whole list.
@@ -91,10 +92,11 @@ impl Operation for TasksContext {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let query = self.query()?;
         let start = (query.plans.after.unwrap_or(0), query.tasks.after.unwrap_or(0));
+        let size = call.size(self.budgeted.max_chars);
         call.read(&self.workspace, |docs| {
             let view = ContextView::of(docs, &self.workspace, &query)?;
             let shedding = || shed::context(start, &query.filters);
-            Ok(CallReply::view(&view, self.budgeted.max_chars, shedding))
+            Ok(CallReply::view(&view, size, shedding))
         })
     }
 }

@@ -45,10 +45,11 @@ impl Operation for TasksContextPack {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.delta_limit.unwrap_or(EVENTS_DEFAULT);
+        let size = call.size(self.budgeted.max_chars);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let pack = ContextPack::of(docs, &self.workspace, target.id, limit)?;
-            Ok(CallReply::view(&pack, self.budgeted.max_chars, shed::context_pack).about(target))
+            Ok(CallReply::view(&pack, size, shed::context_pack).about(target))
         })
     }
 }

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 
-use super::groups::{Budgeted, TaskOrPlan};
+use super::groups::{BudgetedView, TaskOrPlan, VIEW_CHARS};
 use crate::{
     OperationEffect,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
@@ -42,7 +42,7 @@ pub(crate) struct TasksDelta {
     #[serde(flatten)]
     selection: TaskOrPlan,
     #[serde(flatten)]
-    budgeted: Budgeted,
+    budgeted: BudgetedView,
 }
 
 /// A position in the log: an event id or a number.
@@ -76,6 +76,7 @@ impl Operation for TasksDelta {
     const NAME: &'static str = "tasks_delta";
     const TITLE: &'static str = "List what happened";
     const EFFECT: OperationEffect = OperationEffect::Read;
+    const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = DeltaView;
 
     fn is_brief(_arguments: &Map<String, Value>) -> bool {
@@ -88,9 +89,10 @@ impl Operation for TasksDelta {
             limit: self.limit.unwrap_or(EVENTS_DEFAULT),
             entity: self.selection.named()?,
         };
+        let size = call.size(self.budgeted.max_chars);
         call.read(&self.workspace, |docs| {
             let view = DeltaView::of(docs, &self.workspace, &query)?;
-            Ok(CallReply::view(&view, self.budgeted.max_chars, || shed::delta(query.since)))
+            Ok(CallReply::view(&view, size, || shed::delta(query.since)))
         })
     }
 }

@@ -314,7 +314,7 @@ impl Operation for TasksEvidenceGet {
         let page = page("cursor", self.cursor.as_deref(), limit)?;
         let after = page.cursor.as_ref().and_then(|cursor| cursor.at.parse().ok()).unwrap_or(0);
         let selector = self.step.optional();
-        let max_chars = self.budgeted.max_chars;
+        let size = call.size(self.budgeted.max_chars);
         call.read(&self.workspace, |docs: &TaskDocs| {
             let target = lookup::target(docs, named, accepts(selector.as_ref()))?;
             let query = EvidenceQuery {
@@ -326,7 +326,7 @@ impl Operation for TasksEvidenceGet {
                 page: page.clone(),
             };
             let page = EvidencePage::of(docs, &self.workspace, &query)?;
-            Ok(CallReply::view(&page, max_chars, || shed::evidence(after, target.id)).about(target))
+            Ok(CallReply::view(&page, size, || shed::evidence(after, target.id)).about(target))
         })
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     Caller,
     arguments::{Reason, invalid, invalid_with},
     call::CallFailure,
+    economy::SizeLimit,
 };
 
 /// Rows of a short page.
@@ -240,9 +241,19 @@ pub(crate) struct Repeatable {
 /// Arguments of a view that can be cut to a size.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Budgeted {
-    /// Largest size of the result in characters.
-    pub(crate) max_chars: Option<u64>,
+    /// Largest size of the result in characters; -1: all; default all.
+    pub(crate) max_chars: Option<SizeLimit>,
 }
+
+/// The same for a view that is short for models by default.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct BudgetedView {
+    /// Characters of the result; -1: all; default over MCP 3700, else all.
+    pub(crate) max_chars: Option<SizeLimit>,
+}
+
+/// The default of [`BudgetedView`].
+pub(crate) const VIEW_CHARS: u64 = 3_700;
 
 /// Whether a limit is absent or small: the result is then read quickly.
 pub(crate) fn is_short(arguments: &Map<String, Value>, limit: &str) -> bool {

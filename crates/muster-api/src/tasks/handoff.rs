@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::groups::{Budgeted, TaskOrPlan, is_short};
+use super::groups::{BudgetedView, TaskOrPlan, VIEW_CHARS, is_short};
 use crate::{
     OperationEffect, Toolset,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
@@ -31,7 +31,7 @@ pub(crate) struct TasksHandoff {
     #[schemars(range(max = 1000))]
     limit: Option<u32>,
     #[serde(flatten)]
-    budgeted: Budgeted,
+    budgeted: BudgetedView,
     /// Accepted for symmetry: this view never writes.
     #[serde(default, rename = "read_only")]
     _read_only: bool,
@@ -42,6 +42,7 @@ impl Operation for TasksHandoff {
     const TITLE: &'static str = "Write a shift report";
     const TOOLSET: Toolset = Toolset::Daily;
     const EFFECT: OperationEffect = OperationEffect::Read;
+    const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = HandoffView;
 
     fn is_brief(arguments: &Map<String, Value>) -> bool {
@@ -51,10 +52,11 @@ impl Operation for TasksHandoff {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.limit.unwrap_or(LINES_DEFAULT);
+        let size = call.size(self.budgeted.max_chars);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let view = HandoffView::of(docs, &self.workspace, target.id, limit)?;
-            Ok(CallReply::view(&view, self.budgeted.max_chars, shed::handoff).about(target))
+            Ok(CallReply::view(&view, size, shed::handoff).about(target))
         })
     }
 }

@@ -23,8 +23,8 @@ use super::{
     complete::warn_unchanged,
     evidence::{Bounds, EvidenceInput, capture, warn_weak},
     groups::{Guarded, OneStep, OneTask, WaitingForChecks},
-    respond::{StepName, public},
-    resume_super::SuperView,
+    respond::{MacroEvent, StepName, public},
+    resume_super::{RESUME_CHARS, SuperView},
     steps::Confirmations,
     think::commit_note,
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
@@ -32,6 +32,7 @@ use super::{
 use crate::{
     OperationEffect, Toolset, WarningCode,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
+    economy::SizeLimit,
     registry::Operation,
 };
 
@@ -114,8 +115,8 @@ pub(crate) struct TasksMacroCloseStep {
     /// Receipts: string, list ("CMD: …", "LINK: …"), or {items, checks, attachments,
     /// checkpoint}; linked to tests by default.
     proof: Option<ProofInput>,
-    /// Largest size of resume in characters.
-    resume_max_chars: Option<u64>,
+    /// Characters of resume; -1: all, events too; default over MCP 500, else all.
+    resume_max_chars: Option<SizeLimit>,
     #[serde(flatten)]
     waiting: WaitingForChecks,
     #[serde(flatten)]
@@ -129,11 +130,11 @@ pub(crate) struct StepClosed {
     revision: u64,
     step: Option<StepName>,
     status: TaskStatus,
-    events: Vec<EventView>,
+    events: Vec<MacroEvent>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    note_event: Option<EventView>,
+    note_event: Option<MacroEvent>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    evidence_event: Option<EventView>,
+    evidence_event: Option<MacroEvent>,
     /// The super view of the task.
     resume: Value,
 }
@@ -144,6 +145,7 @@ impl Operation for TasksMacroCloseStep {
     const TOOLSET: Toolset = Toolset::Core;
     const EFFECT: OperationEffect = OperationEffect::Write;
     const MAY_TAKE_LONG: bool = true;
+    const BRIEF_CHARS: Option<u64> = Some(RESUME_CHARS);
     type Response = StepClosed;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
@@ -155,7 +157,8 @@ impl Operation for TasksMacroCloseStep {
             note: self.note.map(|note| note.0),
             proof: self.proof.map(ProofInput::check).transpose()?,
         };
-        let view = SuperView::embedded(call.app, self.resume_max_chars);
+        let size = call.size(self.resume_max_chars);
+        let view = SuperView::embedded(call.app, size);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let scope = workspace.clone();
         let checks = self.waiting.policy(&call.scene.caller);
@@ -171,9 +174,9 @@ impl Operation for TasksMacroCloseStep {
                 revision: meta.revision,
                 status: meta.status,
                 step: outcome.step,
-                events: public(draft.call_events()),
-                note_event: outcome.note_event,
-                evidence_event: outcome.evidence_event,
+                events: MacroEvent::all(public(draft.call_events()), size),
+                note_event: outcome.note_event.map(|event| MacroEvent::of(event, size)),
+                evidence_event: outcome.evidence_event.map(|event| MacroEvent::of(event, size)),
                 resume: resume.result(),
             };
             let reply =

@@ -21,15 +21,16 @@ use serde_json::Value;
 use super::{
     close_step::StepClosedView,
     complete::{StatusChanged, set_status, warn_unchanged},
-    groups::{Guarded, Repeatable, TaskOrPlan, WaitingForChecks},
+    groups::{Guarded, Repeatable, TaskOrPlan, VIEW_CHARS, WaitingForChecks},
     respond::public,
     setup::{Bootstrapped, Parent, ParentChoice, ReasoningSeed, TaskSetup},
-    steps::{StepInput, gate_ready},
+    steps::{StepInput, StepsNeed, gate_ready},
     work::{guarded_target, record_operations, step_changed, weak_proof},
 };
 use crate::{
     OperationEffect,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
+    economy::SizeLimit,
     registry::Operation,
 };
 
@@ -45,8 +46,8 @@ pub(crate) struct TasksMacroFinish {
     selection: TaskOrPlan,
     /// TODO, ACTIVE or DONE; default DONE.
     status: Option<TaskStatus>,
-    /// Largest size of handoff in characters.
-    handoff_max_chars: Option<u64>,
+    /// Characters of handoff; -1: all; default over MCP 3700, else all.
+    handoff_max_chars: Option<SizeLimit>,
     #[serde(flatten)]
     waiting: WaitingForChecks,
     #[serde(flatten)]
@@ -69,13 +70,14 @@ impl Operation for TasksMacroFinish {
     const TITLE: &'static str = "Finish and hand over";
     const EFFECT: OperationEffect = OperationEffect::Set;
     const MAY_TAKE_LONG: bool = true;
+    const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = Finished;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let named = call.wanted(&workspace, self.selection.named()?);
         let to = self.status.unwrap_or(TaskStatus::Done);
-        let max_chars = self.handoff_max_chars;
+        let size = call.size(self.handoff_max_chars);
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         let scope = workspace.clone();
         let checks = self.waiting.policy(&call.scene.caller);
@@ -83,7 +85,7 @@ impl Operation for TasksMacroFinish {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;
             let view = HandoffView::of(draft.documents(), &scope, target.id, HANDOFF_LINES)?;
-            let handoff = CallReply::view(&view, max_chars, shed::handoff);
+            let handoff = CallReply::view(&view, size, shed::handoff);
             let finished = Finished {
                 task: target.id.to_string(),
                 status: to,
@@ -136,7 +138,7 @@ impl Operation for TasksMacroCreateDone {
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
-        gate_ready(&self.steps)?;
+        gate_ready(&self.steps, StepsNeed::CriteriaAndTests)?;
         let setup = TaskSetup {
             parent: self.parent.check(None, Parent::Focus(call.bound(&workspace)))?,
             title: self.task_title.0,

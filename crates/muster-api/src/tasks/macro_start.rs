@@ -1,20 +1,22 @@
 //! `tasks_macro_start`.
 
-use muster_core::tasks::{TaskCommand, id::WorkspaceId, lookup, view::Requested, wire::EventView};
+use muster_core::tasks::{TaskCommand, id::WorkspaceId, lookup, view::Requested};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
     groups::Repeatable,
-    respond::StepName,
-    resume_super::SuperView,
+    respond::{MacroEvent, StepName},
+    resume_super::{RESUME_CHARS, SuperView},
     setup::{Bootstrapped, EVERYDAY, Parent, ParentChoice, TaskInput, own_frame},
+    steps::StepsNeed,
     think::PipelineView,
 };
 use crate::{
     OperationEffect, Toolset,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
+    economy::{AnswerSize, SizeLimit},
     registry::Operation,
 };
 
@@ -28,8 +30,8 @@ pub(crate) struct TasksMacroStart {
     parent: ParentChoice,
     #[serde(flatten)]
     task: TaskInput,
-    /// Largest size of resume in characters.
-    resume_max_chars: Option<u64>,
+    /// Characters of resume; -1: all, events too; default over MCP 500, else all.
+    resume_max_chars: Option<SizeLimit>,
     #[serde(flatten)]
     repeatable: Repeatable,
 }
@@ -38,13 +40,16 @@ pub(crate) struct TasksMacroStart {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Started {
     task_id: String,
-    task_qualified_id: String,
+    /// Left out of a short answer, as it follows from the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_qualified_id: Option<String>,
     plan_id: String,
-    plan_qualified_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_qualified_id: Option<String>,
     plan_created: bool,
     revision: u64,
     steps: Vec<StepName>,
-    events: Vec<EventView>,
+    events: Vec<MacroEvent>,
     focus: String,
     focus_previous: Option<String>,
     /// The super view of the task.
@@ -58,17 +63,20 @@ impl Operation for TasksMacroStart {
     const TITLE: &'static str = "Start a task";
     const TOOLSET: Toolset = Toolset::Core;
     const EFFECT: OperationEffect = OperationEffect::Write;
+    const BRIEF_CHARS: Option<u64> = Some(RESUME_CHARS);
     type Response = Started;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let frames_itself = self.task.frames_itself();
         let otherwise = Parent::FocusOrInbox(call.bound(&workspace));
-        let mut setup = self.task.setup(self.parent, otherwise, Some(EVERYDAY))?;
+        let mut setup =
+            self.task.setup(self.parent, otherwise, Some(EVERYDAY), StepsNeed::Criteria)?;
         if frames_itself {
             setup.think = own_frame(&setup.title, setup.description.as_deref());
         }
-        let view = SuperView::embedded(call.app, self.resume_max_chars);
+        let size = call.size(self.resume_max_chars);
+        let view = SuperView::embedded(call.app, size);
         let scope = workspace.clone();
         call.write(&workspace, self.repeatable.idempotency_key, move |draft| {
             let made = setup.make(draft, &scope)?;
@@ -78,16 +86,17 @@ impl Operation for TasksMacroStart {
             draft.apply(&TaskCommand::MoveFocus { to: Some(task.into()) })?;
             let about = (Requested::default(), None);
             let resume = view.show(draft.documents(), &scope, task.into(), about)?;
+            let is_whole = size == AnswerSize::Whole;
             let started = Started {
                 focus: made.task.id.clone(),
                 task_id: made.task.id,
-                task_qualified_id: made.task.qualified_id,
+                task_qualified_id: is_whole.then_some(made.task.qualified_id),
                 plan_id: made.plan.id,
-                plan_qualified_id: made.plan.qualified_id,
+                plan_qualified_id: is_whole.then_some(made.plan.qualified_id),
                 plan_created: made.plan.created,
                 revision: made.task.revision,
                 steps: made.steps,
-                events: made.events,
+                events: MacroEvent::all(made.events, size),
                 focus_previous: previous.map(|id| id.to_string()),
                 resume: resume.result(),
                 think_pipeline: made.think_pipeline,

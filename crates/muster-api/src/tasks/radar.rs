@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::groups::{Budgeted, TaskOrPlan};
+use super::groups::TaskOrPlan;
 use crate::{
     OperationEffect,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
+    economy::SizeLimit,
     registry::Operation,
 };
 
@@ -24,8 +25,8 @@ pub(crate) struct TasksRadar {
     workspace: WorkspaceId,
     #[serde(flatten)]
     selection: TaskOrPlan,
-    #[serde(flatten)]
-    budgeted: Budgeted,
+    /// Characters of the result; -1: all; default over MCP 1500, else all.
+    max_chars: Option<SizeLimit>,
     /// Accepted for symmetry: this view never writes.
     #[serde(default, rename = "read_only")]
     _read_only: bool,
@@ -35,6 +36,7 @@ impl Operation for TasksRadar {
     const NAME: &'static str = "tasks_radar";
     const TITLE: &'static str = "Show where work stands";
     const EFFECT: OperationEffect = OperationEffect::Read;
+    const BRIEF_CHARS: Option<u64> = Some(1_500);
     type Response = RadarView;
 
     fn is_brief(_arguments: &Map<String, Value>) -> bool {
@@ -44,10 +46,11 @@ impl Operation for TasksRadar {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let requested = self.selection.requested();
+        let size = call.size(self.max_chars);
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
             let view = RadarView::of(docs, &self.workspace, target.id, requested)?;
-            Ok(CallReply::view(&view, self.budgeted.max_chars, shed::radar).about(target))
+            Ok(CallReply::view(&view, size, shed::radar).about(target))
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Result types that several operations share.
 
+use std::borrow::Cow;
+
 use muster_core::{
     Recorded,
     tasks::{
@@ -10,6 +12,8 @@ use muster_core::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::economy::AnswerSize;
 
 /// A step in a result.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -62,6 +66,43 @@ impl StepChanged {
 /// The event as callers see it. Commands that reach this cause public events only.
 pub(crate) fn shown(recorded: &Recorded<TaskEvent>) -> EventView {
     wire::show(recorded).unwrap_or_else(|| unreachable!("{:?} has no public form", recorded.event))
+}
+
+/// An event of a macro: in full when the whole answer was asked for, else where to find it
+/// (EASE-COST-1).
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum MacroEvent {
+    Whole(Box<EventView>),
+    Reference(EventReference),
+}
+
+/// Which event it is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EventReference {
+    /// Its id.
+    event_id: String,
+    /// What happened.
+    #[serde(rename = "type")]
+    kind: Cow<'static, str>,
+}
+
+impl MacroEvent {
+    /// The event as an answer of that size shows it.
+    pub(crate) fn of(event: EventView, size: AnswerSize) -> Self {
+        match size {
+            AnswerSize::Whole => Self::Whole(Box::new(event)),
+            AnswerSize::AtMost(_) | AnswerSize::Brief(_) => {
+                let EventView { event_id, fact, .. } = event;
+                Self::Reference(EventReference { event_id, kind: fact.kind })
+            }
+        }
+    }
+
+    /// The same for several.
+    pub(crate) fn all(events: Vec<EventView>, size: AnswerSize) -> Vec<Self> {
+        events.into_iter().map(|event| Self::of(event, size)).collect()
+    }
 }
 
 /// The first event of a list that commands never leave empty.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use muster_core::tasks::{
-    TaskDocs, TaskResult,
+    TaskAggregate, TaskDocs, TaskResult,
     id::{EntityId, WorkspaceId},
+    lookup::{self, LookupRequest},
     view::{
         Requested,
+        empty::EmptyWorkspace,
         focus::FocusRestored,
         graph::GraphDifference,
         graph_page::{GraphCursor, GraphRequest},
@@ -17,18 +19,23 @@ use muster_core::tasks::{
     },
 };
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Budgeted, TaskOrPlan},
+    groups::{Budgeted, BudgetedView, TaskOrPlan, VIEW_CHARS},
     refocus::Showing,
+    work::failure,
 };
 use crate::{
     App, OperationEffect, Toolset,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
+    economy::AnswerSize,
     registry::Operation,
     suggest::ToolNames,
 };
+
+/// Characters of the view inside a macro's answer to a model that asks for no other size.
+pub(crate) const RESUME_CHARS: u64 = 500;
 
 const EVENTS_DEFAULT: u32 = 20;
 const SIGNALS_DEFAULT: u32 = 5;
@@ -75,14 +82,14 @@ impl Operation for TasksResumePack {
         };
         let events = self.events_limit.unwrap_or(EVENTS_DEFAULT);
         let workspace = self.workspace.clone();
-        let max_chars = self.budgeted.max_chars;
+        let size = call.size(self.budgeted.max_chars);
         let showing = Showing { named, read_only: self.read_only.unwrap_or(false) };
         call.show(&self.workspace, showing, move |docs, target, restored| {
             let workspace = &workspace;
             let id = target.id;
             let query = SuperResumeQuery { workspace, id, requested, restored, events, signals };
             let view = ResumePack::of(docs, &query)?;
-            Ok(CallReply::view(&view, max_chars, shed::resume_pack))
+            Ok(CallReply::view(&view, size, shed::resume_pack))
         })
     }
 }
@@ -129,21 +136,21 @@ pub(crate) struct SuperLimits {
 pub(crate) struct SuperView {
     limits: SuperLimits,
     graph_diff: bool,
-    max_chars: Option<u64>,
+    size: AnswerSize,
     toolset: Toolset,
     listed: Arc<ToolNames>,
 }
 
 impl SuperView {
     /// The view as macros embed it: default pages, no graph.
-    pub(crate) fn embedded(app: &App, max_chars: Option<u64>) -> Self {
-        Self::new(app, SuperLimits::default(), false, max_chars)
+    pub(crate) fn embedded(app: &App, size: AnswerSize) -> Self {
+        Self::new(app, SuperLimits::default(), false, size)
     }
 
-    fn new(app: &App, limits: SuperLimits, graph_diff: bool, max_chars: Option<u64>) -> Self {
+    fn new(app: &App, limits: SuperLimits, graph_diff: bool, size: AnswerSize) -> Self {
         let toolset = app.toolset();
         let listed = Arc::new(app.registry().names(toolset));
-        Self { limits, graph_diff, max_chars, toolset, listed }
+        Self { limits, graph_diff, size, toolset, listed }
     }
 
     /// Shows a plan or task.
@@ -191,7 +198,14 @@ impl SuperView {
             },
         )?;
         let starts = self.starts(&view);
-        Ok(CallReply::view(&view, self.max_chars, || shed::resume_super(starts)))
+        let view = Snapshot::Target(Box::new(view));
+        Ok(CallReply::view(&view, self.size, || shed::resume_super(starts)))
+    }
+
+    /// What to show while there is nothing.
+    fn beginning(&self, workspace: &WorkspaceId) -> CallReply {
+        let empty = EmptyWorkspace::of(workspace, &|tool| self.listed.contains(tool));
+        CallReply::new(&Snapshot::Empty(Box::new(empty)))
     }
 
     /// Where each page would restart if a budget emptied it.
@@ -227,7 +241,7 @@ pub(crate) struct TasksResumeSuper {
     /// true adds how the graph differs from its base; default false.
     graph_diff: Option<bool>,
     #[serde(flatten)]
-    budgeted: Budgeted,
+    budgeted: BudgetedView,
     /// true leaves focus alone; default false.
     read_only: Option<bool>,
 }
@@ -236,11 +250,13 @@ impl Operation for TasksResumeSuper {
     const NAME: &'static str = "tasks_resume_super";
     const TITLE: &'static str = "Resume with everything";
     const EFFECT: OperationEffect = OperationEffect::Set;
+    const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = ResumeSuper;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let graph_diff = self.graph_diff.unwrap_or(false);
-        let view = SuperView::new(call.app, self.limits, graph_diff, self.budgeted.max_chars);
+        let size = call.size(self.budgeted.max_chars);
+        let view = SuperView::new(call.app, self.limits, graph_diff, size);
         show(call, &self.workspace, &self.selection, self.read_only, view)
     }
 }
@@ -256,7 +272,7 @@ pub(crate) struct TasksSnapshot {
     #[serde(flatten)]
     limits: SuperLimits,
     #[serde(flatten)]
-    budgeted: Budgeted,
+    budgeted: BudgetedView,
     /// true leaves focus alone; default false.
     read_only: Option<bool>,
 }
@@ -266,13 +282,42 @@ impl Operation for TasksSnapshot {
     const TITLE: &'static str = "Show a task for picking it up";
     const TOOLSET: Toolset = Toolset::Core;
     const EFFECT: OperationEffect = OperationEffect::Set;
-    type Response = ResumeSuper;
+    const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
+    type Response = Snapshot;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
-        let view = SuperView::new(call.app, self.limits, true, self.budgeted.max_chars);
-        show(call, &workspace, &self.selection, self.read_only, view)
+        let size = call.size(self.budgeted.max_chars);
+        let view = SuperView::new(call.app, self.limits, true, size);
+        match begins(call, &workspace, &self.selection)? {
+            true => Ok(call.answer(Some(&workspace), view.beginning(&workspace))),
+            false => show(call, &workspace, &self.selection, self.read_only, view),
+        }
     }
+}
+
+/// A snapshot: of a plan or task, or of a workspace that has none yet.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Snapshot {
+    Target(Box<ResumeSuper>),
+    Empty(Box<EmptyWorkspace>),
+}
+
+/// Whether nothing was named and there is nothing to show.
+fn begins(
+    call: &CheckedCall<'_>,
+    workspace: &WorkspaceId,
+    selection: &TaskOrPlan,
+) -> Result<bool, CallFailure> {
+    if call.wanted(workspace, selection.named()?) != LookupRequest::default() {
+        return Ok(false);
+    }
+    let read = call.app.engine().read::<TaskAggregate, _>(&workspace.stream(), |docs| {
+        let workspace = lookup::workspace(docs)?;
+        Ok(workspace.plans.total() + workspace.tasks.total() == 0)
+    });
+    read.map_err(|error| failure(workspace, error))
 }
 
 fn show(

@@ -24,7 +24,7 @@ use super::{
     create::add_steps,
     groups::{TargetName, agree, plan_kind},
     respond::{StepName, public},
-    steps::{ProofModeChanges, StepInput, gate_ready},
+    steps::{ProofModeChanges, StepInput, StepsNeed, gate_ready},
     think::{self, Pipeline, PipelineView, ThinkInput},
 };
 use crate::{
@@ -334,7 +334,7 @@ pub(crate) struct TaskInput {
     pub(crate) description: Option<LongText>,
     /// Task template instead of steps, see tasks_templates_list.
     pub(crate) template: Option<String>,
-    /// Steps, 1 to 200, each with criteria and tests.
+    /// Steps, 1 to 200, each with criteria.
     #[schemars(length(min = 1, max = 200))]
     pub(crate) steps: Option<Vec<StepInput>>,
     /// Checklist template of a new plan.
@@ -350,6 +350,7 @@ impl TaskInput {
         parent: ParentChoice,
         otherwise: Parent,
         default_template: Option<&'static str>,
+        need: StepsNeed,
     ) -> Result<TaskSetup, CallFailure> {
         if self.steps.is_some() && self.template.is_some() {
             let expected = "steps or template, not both";
@@ -359,7 +360,7 @@ impl TaskInput {
         if self.steps.is_none() && name.is_none() {
             return Err(invalid("steps", Reason::Missing, "steps or a template"));
         }
-        gate_ready(self.steps.as_deref().unwrap_or_default())?;
+        gate_ready(self.steps.as_deref().unwrap_or_default(), need)?;
         let parent = parent.check(self.plan_template.as_deref(), otherwise)?;
         let steps = match (self.steps, name) {
             (None, Some(name)) => template_steps(template("template", name, EntityKind::Task)?),

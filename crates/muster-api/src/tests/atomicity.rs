@@ -69,8 +69,11 @@ fn set(good: &Value, pointer: &str, value: Value) -> Value {
     broken
 }
 
+/// Lists that a gated step needs.
+const GATE: [&str; 2] = ["success_criteria", "tests"];
+
 /// Every step of a list broken in every way.
-fn broken_steps(good: &Value, gated: bool) -> Vec<(Value, &'static str)> {
+fn broken_steps(good: &Value, need: &[&str]) -> Vec<(Value, &'static str)> {
     let mut broken = Vec::new();
     for at in 0..good["steps"].as_array().unwrap().len() {
         let mut add = |field: &str, value: Value| {
@@ -83,10 +86,7 @@ fn broken_steps(good: &Value, gated: bool) -> Vec<(Value, &'static str)> {
         add("tests", json!([1]));
         add("proof_modes", json!({"tests": "maybe"}));
         add("proof_modes", json!({"criteria": "require"}));
-        if gated {
-            add("success_criteria", json!(["none"]));
-            add("tests", json!([]));
-        }
+        need.iter().for_each(|list| add(list, json!(["none"])));
     }
     broken
 }
@@ -99,7 +99,7 @@ fn three_steps() -> Value {
 #[test]
 fn creation_fails_at_every_step() {
     let good = json!({"parent": "PLAN-001", "title": "T", "steps": three_steps()});
-    let mut broken = broken_steps(&good, false);
+    let mut broken = broken_steps(&good, &[]);
     broken.push((set(&good, "/parent", json!("PLAN-009")), "UNKNOWN_ID"));
     broken.push((set(&good, "/contract", json!("c")), "INVALID_INPUT"));
     fails_without_a_trace("tasks_create", &good, &broken);
@@ -108,7 +108,7 @@ fn creation_fails_at_every_step() {
 #[test]
 fn decomposition_fails_at_every_step() {
     let good = json!({"task": "TASK-001", "parent": "s:0", "steps": three_steps()});
-    let mut broken = broken_steps(&good, false);
+    let mut broken = broken_steps(&good, &[]);
     broken.push((set(&good, "/parent", json!("s:9")), "UNKNOWN_ID"));
     broken.push((set(&good, "/parent", json!("STEP-000000FF")), "UNKNOWN_ID"));
     broken.push((set(&good, "/task", json!("TASK-009")), "UNKNOWN_ID"));
@@ -116,8 +116,8 @@ fn decomposition_fails_at_every_step() {
     fails_without_a_trace("tasks_decompose", &good, &broken);
 }
 
-fn broken_setups(good: &Value) -> Vec<(Value, &'static str)> {
-    let mut broken = broken_steps(good, true);
+fn broken_setups(good: &Value, need: &[&str]) -> Vec<(Value, &'static str)> {
+    let mut broken = broken_steps(good, need);
     broken.extend([
         (set(good, "/plan_template", json!("no-such")), "UNKNOWN_ID"),
         (set(good, "/plan_template", json!("basic-task")), "INVALID_INPUT"),
@@ -141,13 +141,14 @@ fn good_setup() -> Value {
 
 #[test]
 fn a_bootstrap_fails_at_every_part() {
-    fails_without_a_trace("tasks_bootstrap", &good_setup(), &broken_setups(&good_setup()));
+    let broken = broken_setups(&good_setup(), &GATE);
+    fails_without_a_trace("tasks_bootstrap", &good_setup(), &broken);
 }
 
 #[test]
 fn a_start_fails_at_every_part() {
-    let mut broken = broken_setups(&good_setup());
-    broken.push((set(&good_setup(), "/resume_max_chars", json!(-1)), "INVALID_INPUT"));
+    let mut broken = broken_setups(&good_setup(), &["success_criteria"]);
+    broken.push((set(&good_setup(), "/resume_max_chars", json!(-2)), "INVALID_INPUT"));
     fails_without_a_trace("tasks_macro_start", &good_setup(), &broken);
 }
 
@@ -170,7 +171,7 @@ fn a_scaffold_fails_at_every_part() {
 fn recording_finished_work_fails_at_every_part() {
     let step = json!({"title": "S", "success_criteria": ["c"], "tests": ["t"]});
     let good = json!({"plan_title": "P", "task_title": "T", "steps": [step]});
-    let mut broken = broken_steps(&good, true);
+    let mut broken = broken_steps(&good, &GATE);
     let require =
         |checkpoint: &str| set(&good, "/steps/0/proof_modes", json!({checkpoint: "require"}));
     broken.push((require("tests"), "PROOF_REQUIRED"));

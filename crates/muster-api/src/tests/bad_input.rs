@@ -135,7 +135,8 @@ fn out_of_bounds(schema: &Schema) -> Vec<(Value, &'static str)> {
                 }
             }
             Some("integer") => {
-                broken.push((json!(-1), "out_of_range"));
+                let least = branch.get("minimum").and_then(Value::as_i64).unwrap_or(0);
+                broken.push((json!(least - 1), "out_of_range"));
                 if let Some(most) = bound(branch, "maximum") {
                     broken.push((json!(most + 1), "out_of_range"));
                 }

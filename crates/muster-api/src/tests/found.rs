@@ -153,9 +153,8 @@ fn a_failed_atomic_batch_suggests_what_works_without_it() {
     let refused = call(&app, "tasks_batch", batch);
     assert_eq!(code(&refused), "BATCH_FAILED");
     let suggestion = &refused["suggestions"][0];
-    assert_eq!(suggestion["target"], json!("tasks_step"), "{refused:#}");
-    assert_eq!(suggestion["params"]["action"], json!("confirm"), "{refused:#}");
-    ok(&app, "tasks_step", suggestion["params"].clone());
+    assert_eq!(suggestion["target"], json!("tasks_snapshot"), "{refused:#}");
+    ok(&app, "tasks_snapshot", suggestion["params"].clone());
 }
 
 /// TASKS-ENV-4: later operations may take away what an earlier one would suggest.
@@ -170,7 +169,7 @@ fn a_batch_suggests_nothing_about_what_it_deleted() {
     let batch = ok(&app, "tasks_batch", json!({"operations": operations}));
     let suggestions = |at: usize| batch["operations"][at]["response"]["suggestions"].clone();
     assert_eq!(suggestions(0), json!([]));
-    assert_eq!(suggestions(1)[0]["target"], json!("tasks_verify"));
+    assert_eq!(suggestions(1)[0]["target"], json!("tasks_snapshot"));
 }
 
 /// TASKS-IDEM-1: a key names one call for good, also inside the call itself.
@@ -220,26 +219,28 @@ fn a_workspace_that_looks_like_a_secret_keeps_its_name() {
     }
 }
 
-/// TASKS-SET-3: the portal is suggested when it closes the step as it is without the refused call.
+/// EASE-DONE-3: what a refusal suggests never confirms, and neither does the capsule.
 #[test]
-fn the_portal_is_suggested_only_where_it_works() {
-    let clock = FixedClock::at(Timestamp(1_900_000_000_000));
-    let app = App::over(Arc::new(MemoryStore::new()), Arc::new(clock), AppOptions::default());
-    ok(&app, "tasks_macro_start", json!({"task_title": "T"}));
-    let define = json!({"path": "s:0", "proof_modes": {"tests": "require"}});
-    ok(&app, "tasks_define", define);
+fn nothing_suggested_ever_confirms() {
+    let app = app();
+    let step = json!({"title": "S", "success_criteria": ["works"], "tests": ["make"]});
+    let started = ok(&app, "tasks_macro_start", json!({"task_title": "T", "steps": [step]}));
+    let action = &started["resume"]["capsule"]["action"];
+    assert_eq!(action["tool"], json!("tasks_macro_close_step"));
+    assert_eq!((action.get("args"), action["args_hint"].get("checkpoints")), (None, None));
     let proof = json!({"checks": ["CMD: make"], "checkpoint": ["tests", "security"]});
     let refused = call(&app, "tasks_macro_close_step", json!({"proof": proof}));
     assert_eq!(code(&refused), "CHECKPOINTS_NOT_CONFIRMED");
-    assert_eq!(refused["suggestions"][0]["target"], json!("tasks_step"));
-    let linked = json!({"path": "s:1", "checks": ["CMD: make"], "checkpoint": ["perf", "docs"]});
-    ok(&app, "tasks_evidence_capture", linked);
-    let some =
-        json!({"path": "s:1", "checkpoints": {"criteria": true, "tests": true, "perf": true}});
-    let refused = call(&app, "tasks_close_step", some);
-    let portal = &refused["suggestions"][0];
-    assert_eq!(portal["target"], json!("tasks_macro_close_step"));
-    ok(&app, "tasks_macro_close_step", portal["params"].clone());
+    assert_eq!(refused["error"]["details"]["unconfirmed"], json!(["security"]));
+    let refused = call(&app, "tasks_complete", json!({}));
+    let suggestion = &refused["suggestions"][0];
+    assert_eq!(suggestion["target"], json!("tasks_snapshot"));
+    assert_eq!(refused["error"]["details"]["unconfirmed"], json!(["works", "make"]));
+    let shown = ok(&app, "tasks_snapshot", suggestion["params"].clone());
+    assert_eq!(shown["steps"]["first_open"]["unconfirmed"], json!(["criteria", "tests"]));
+    ok(&app, "tasks_verify", json!({"path": "s:0", "checkpoints": "gate"}));
+    let ready = ok(&app, "tasks_snapshot", json!({}))["capsule"]["action"].clone();
+    ok(&app, "tasks_macro_close_step", ready["args"].clone());
 }
 
 /// EASE-TOOLS-3: where the server has a default, no tool needs the workspace.

@@ -35,8 +35,12 @@ fn a_done_task_with_unconfirmed_evidence_is_not_called_done() {
     assert_eq!(shown["unmet"][0]["code"], json!("CHECKPOINTS_NOT_CONFIRMED"));
     let refused = call(&app, "tasks_close_task", with(task.clone(), json!({"apply": true})));
     assert_eq!(code(&refused), "CHECKPOINTS_NOT_CONFIRMED");
-    let suggestion = &refused["suggestions"][0];
-    ok(&app, suggestion["target"].as_str().unwrap(), suggestion["params"].clone());
+    let shown = ok(&app, "tasks_snapshot", task.clone());
+    assert_eq!(shown["radar"]["next"], json!(["Confirm security for s:0"]));
+    assert_eq!(shown["capsule"]["action"]["tool"], json!("tasks_verify"));
+    let lint = ok(&app, "tasks_lint", task.clone());
+    assert_eq!(lint["issues"][0]["code"], json!("CLOSED_UNCONFIRMED"));
+    ok(&app, "tasks_verify", with(on("s:0"), json!({"checkpoints": {"security": true}})));
     let done = call(&app, "tasks_complete", task);
     assert_eq!(done["warnings"][0]["code"], json!("ALREADY_DONE"), "{done:#}");
     clean(&app);

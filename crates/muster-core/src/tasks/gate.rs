@@ -7,6 +7,23 @@ use super::{
     rejection::{GateReport, StepGate},
     step::{Checkpoint, Checkpoints, Step},
 };
+use crate::text;
+
+/// Lines in the list of what is unconfirmed.
+const LINES_MAX: usize = 10;
+/// Characters of each.
+const LINE_CHARS_MAX: usize = 160;
+
+impl Step {
+    /// The lines that a checkpoint confirms; none for those that a step does not describe.
+    pub fn lines_of(&self, checkpoint: Checkpoint) -> &[String] {
+        match checkpoint {
+            Checkpoint::Criteria => &self.success_criteria,
+            Checkpoint::Tests => &self.tests,
+            Checkpoint::Security | Checkpoint::Perf | Checkpoint::Docs => &[],
+        }
+    }
+}
 
 impl GateReport {
     /// The whole state of a step's gate; `named` are checkpoints the closing call itself mentions.
@@ -16,7 +33,6 @@ impl GateReport {
             .filter(|checkpoint| step.requires(*checkpoint) || named.contains(checkpoint))
             .collect();
         let missing = |checkpoint: &Checkpoint| !step.confirmed.contains(checkpoint);
-        let optional = |checkpoint: &Checkpoint| !Checkpoint::GATE.contains(checkpoint);
         Self {
             task: task.id,
             step_id: step.id,
@@ -31,8 +47,6 @@ impl GateReport {
             closed: step.is_closed(),
             steps: Vec::new(),
             unconfirmed: Vec::new(),
-            required_optional: required.into_iter().filter(optional).collect(),
-            closing: Vec::new(),
             is_undone: false,
         }
     }
@@ -60,24 +74,6 @@ impl GateReport {
         }
         self.unconfirmed = unconfirmed(step, &self.missing_checkpoints);
         Ok(self)
-    }
-
-    /// Adds which confirmations would close the step, based on its state before the rejected call:
-    /// other effects of that call are lost.
-    pub fn with_closing(mut self, before: &Task) -> Self {
-        let Some(step) = before.steps.by_id(self.step_id) else { return self };
-        let missing = self.missing_checkpoints.iter().copied().collect();
-        let then = Self::of(before, step, &missing);
-        let else_met = then.missing_proofs.is_empty() && !then.has_open_children();
-        if else_met && !then.blocked && !then.closed {
-            let wanted = |cp: &Checkpoint| {
-                Checkpoint::GATE.contains(cp)
-                    || missing.contains(cp)
-                    || then.missing_checkpoints.contains(cp)
-            };
-            self.closing = Checkpoint::ALL.into_iter().filter(wanted).collect();
-        }
-        self
     }
 
     /// Whether a child step or a sub-plan node is open.
@@ -113,8 +109,20 @@ impl GateReport {
     }
 }
 
-/// The texts of the criteria and tests that a caller has to look at.
+/// What is to be looked at: the lines of each checkpoint that is not confirmed, or its name.
 fn unconfirmed(step: &Step, missing: &[Checkpoint]) -> Vec<String> {
-    let items = missing.iter().flat_map(|checkpoint| step.unconfirmed_items(*checkpoint));
-    items.map(|(_, text)| text.to_owned()).collect()
+    let mut lines = Vec::new();
+    for checkpoint in missing {
+        let left = step.unconfirmed_items(*checkpoint);
+        if left.is_empty() {
+            lines.push(checkpoint.name().to_owned());
+        }
+        lines.extend(left.iter().map(|(_, line)| text::cut(line, LINE_CHARS_MAX)));
+    }
+    if lines.len() > LINES_MAX {
+        let hidden = lines.len() - (LINES_MAX - 1);
+        lines.truncate(LINES_MAX - 1);
+        lines.push(format!("+{hidden} more"));
+    }
+    lines
 }

@@ -127,6 +127,9 @@ impl Card {
     }
 }
 
+/// The source of notes that a capture of evidence leaves.
+pub const EVIDENCE_SOURCE: &str = "tasks_evidence";
+
 /// An entry of the notes document.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NoteEntry {

@@ -248,6 +248,9 @@ pub struct GateReport {
     pub path: StepPath,
     /// Required checkpoints that are unconfirmed.
     pub missing_checkpoints: Vec<Checkpoint>,
+    /// The criteria and tests that nobody confirmed, in words (EASE-DONE-3).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<String>,
     /// Required proofs that are absent.
     pub missing_proofs: Vec<Checkpoint>,
     /// Checks that do not hold.
@@ -267,16 +270,6 @@ pub struct GateReport {
     /// All failing steps, when the whole task was to be completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepPath>,
-    /// The text of each criterion and test that was not confirmed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unconfirmed: Vec<String>,
-    /// Optional checkpoints that are required here, for the retry a caller can fill in.
-    #[serde(skip)]
-    pub required_optional: Vec<Checkpoint>,
-    /// Checkpoints that close the step in one call when all of them are confirmed, as things stood
-    /// before the refused call; empty when that is not enough.
-    #[serde(skip)]
-    pub closing: Vec<Checkpoint>,
     /// Whether the rejected call itself created the task, so that it does not exist now.
     #[serde(skip)]
     pub is_undone: bool,

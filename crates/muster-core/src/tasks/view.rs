@@ -1,15 +1,18 @@
 //! Read models of the tasks room: pure functions from documents to what callers see.
 //!
 //! A view is a struct of sections, and a section has its type and its builder in one file:
-//! `target`, `radar`, `steps` with the first open step, `gate` of a step, `rollup`, `handoff`,
-//! `timeline`, `signals`, `memory`, `graph`, `capsule`. `overview` builds those that all views of
-//! one plan or task share. Cutting to a budget happens afterwards, by the lists in `shed/order`.
+//! `target`, `radar`, `steps` with the first open step, `definition` and `gate` of a step,
+//! `rollup`, `handoff`, `timeline`, `signals`, `memory`, `graph`, `capsule`. `overview` builds
+//! those that all views of one plan or task share. Cutting to a budget happens afterwards, by the
+//! lists in `shed/order`.
 
 mod action;
 pub mod brief;
 pub mod capsule;
 pub mod context;
+pub mod definition;
 pub mod delta;
+pub mod empty;
 pub mod evidence;
 pub mod focus;
 pub mod gate;

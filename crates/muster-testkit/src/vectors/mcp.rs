@@ -179,8 +179,30 @@ impl Surface for McpHttp {
     }
 }
 
+/// Views that are short over MCP unless their size is given, and the argument that gives it.
+const SHORT_BY_DEFAULT: [(&str, &str); 9] = [
+    ("tasks_macro_start", "resume_max_chars"),
+    ("tasks_macro_close_step", "resume_max_chars"),
+    ("tasks_macro_finish", "handoff_max_chars"),
+    ("tasks_snapshot", "max_chars"),
+    ("tasks_resume_super", "max_chars"),
+    ("tasks_context", "max_chars"),
+    ("tasks_delta", "max_chars"),
+    ("tasks_handoff", "max_chars"),
+    ("tasks_radar", "max_chars"),
+];
+
+/// The parameters of a call that asks for the whole answer, so that it can be compared with those
+/// of other surfaces.
 fn params(invocation: &Invocation) -> Value {
-    json!({"name": invocation.tool, "arguments": invocation.arguments})
+    let mut arguments = invocation.arguments.clone();
+    let short = SHORT_BY_DEFAULT.iter().find(|(tool, _)| *tool == invocation.tool);
+    if let (Some((_, size)), Value::Object(given)) = (short, &mut arguments)
+        && given.get(*size).is_none_or(Value::is_null)
+    {
+        given.insert((*size).to_owned(), json!(-1));
+    }
+    json!({"name": invocation.tool, "arguments": arguments})
 }
 
 /// What the text of a result is.

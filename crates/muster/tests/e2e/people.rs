@@ -272,6 +272,7 @@ fn a_session_starts_with_what_task_what_next_and_how_to_close_it() {
     assert!(lines[0].contains("workspace w") && lines[0].contains("TASK-001"), "{capsule}");
     assert_eq!(lines[1], "Next: Confirm criteria, tests for s:1", "{capsule}");
     assert!(lines[2].contains("close_step {") && lines[2].contains("STEP-00000002"), "{capsule}");
+    assert!(capsule.contains("\nTo verify: s:1 criterion: "), "{capsule}");
     assert!(capsule.len() < 2_000, "{}", capsule.len());
     let nonsense = "ü".repeat(500);
     desk.call(

@@ -6,14 +6,14 @@ use super::{Decision, derive, reject, step_ref, waiver::person_only};
 use crate::{
     CallFacts, Timestamp,
     tasks::{
-        TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup, TaskRejection, TaskResult,
+        TaskDocs, TaskEvent, TaskLookup, TaskRejection,
         check_gate::{CheckState, ProjectGate},
         command::{Force, StepTarget},
         entity::Task,
         event::{Derived, StepBlockSet, StepDone, StepReopened, StepVerified},
         id::CheckRunId,
         lookup,
-        rejection::{GateReport, PersonalAct, StepGate},
+        rejection::{GateReport, PersonalAct},
         step::{Checkpoint, Checkpoints, SKIPPED_BLOCK, Step, Waiver},
     },
 };
@@ -32,9 +32,9 @@ pub(super) fn close(
     let report = GateReport::of(task, step, named).with_checks(&project, task, step)?;
     let waiver = match (report.first_open(), force) {
         (None, _) => None,
-        (Some(gate), None) => return open_gate(docs, gate, report),
+        (Some(gate), None) => return reject(TaskRejection::GateOpen { gate, report }),
         (Some(_), Some(force)) => match report.first_firm() {
-            Some(firm) => return open_gate(docs, firm, report),
+            Some(firm) => return reject(TaskRejection::GateOpen { gate: firm, report }),
             None => Some(waive(&report, force)),
         },
     };
@@ -72,24 +72,6 @@ fn proven_by_checks(
         // What follows from closing stands on the next event.
         derived: derive::nothing(),
     })))
-}
-
-fn open_gate<T>(docs: &TaskDocs, gate: StepGate, report: GateReport) -> TaskResult<T> {
-    reject(gate_open(docs, gate, report)?)
-}
-
-/// The rejection because of a gate, with what would close the step instead.
-pub(super) fn gate_open(
-    docs: &TaskDocs,
-    gate: StepGate,
-    report: GateReport,
-) -> TaskLookup<TaskRejection> {
-    let before = docs.original(&TaskKey::Task(report.task))?.and_then(TaskDocument::as_task);
-    let report = match before {
-        Some(task) => report.with_closing(task),
-        None => report,
-    };
-    Ok(TaskRejection::GateOpen { gate, report })
 }
 
 fn closed_already(step: &Step) -> TaskRejection {

@@ -15,7 +15,7 @@ use crate::{
         fields,
         history::{HistoryOperation, OperationState},
         id::EntityId,
-        memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry},
+        memory::{Card, EVIDENCE_SOURCE, Evidence, MemoryCounts, NoteEntry, TraceEntry},
         wire,
     },
     text,
@@ -77,7 +77,7 @@ fn mirror_evidence(docs: &mut TaskDocs, evidence: &Evidence, moment: Moment) -> 
     let content = format!("Evidence {}: {}{linked}", evidence.id, evidence.summary());
     let step = evidence.step.as_ref();
     let meta = json!({
-        "source": "tasks_evidence", "evidence_id": evidence.id,
+        "source": EVIDENCE_SOURCE, "evidence_id": evidence.id,
         "step_id": step.map(|(id, _)| id), "path": step.map(|(_, path)| path),
         "event_id": wire::event_id(moment.seq),
     });

@@ -123,6 +123,7 @@ fn next_lines_follow_the_gate_of_the_first_open_step() {
     assert_eq!(
         view["radar"]["verify"],
         json!([
+            "s:1.s:0 criterion: It works",
             "Confirm criteria: 2 step(s), first s:1",
             "Confirm tests: 2 step(s), first s:1",
             "Confirm perf: 1 step(s), first s:1.s:0",

@@ -1,7 +1,5 @@
 //! The call to make next, chosen by the state of a plan or task (TASKS-VIEW-9).
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -48,6 +46,7 @@ fn bare(tool: &'static str, purpose: &'static str) -> NextAction {
 }
 
 /// Arguments of a call.
+#[derive(Clone)]
 struct Arguments(Map<String, Value>);
 
 impl Arguments {
@@ -85,7 +84,7 @@ struct ProofTemplate<'a> {
 fn of_task(workspace: &WorkspaceId, task: &Task) -> Option<NextAction> {
     let base = Arguments::of(workspace).with("task", &task.id);
     if task.meta.status == TaskStatus::Done {
-        return None;
+        return of_unmet(&base, task);
     }
     if task.steps.is_empty() {
         return template("tasks_decompose", "add steps", base.with("steps", &[STEP]));
@@ -107,29 +106,34 @@ fn of_open_step(base: Arguments, step: &Step) -> Option<NextAction> {
     }
     let here = base.with("step_id", &step.id);
     let unproven = step.unproven();
-    let proven = match unproven[..] {
-        [] => {
-            let args = with_required(here, step);
-            return ready("tasks_macro_close_step", "close the next step", args);
+    let hint = match unproven[..] {
+        // Closing a step with everything confirmed confirms nothing new.
+        [] if step.unconfirmed().is_empty() => {
+            return ready("tasks_macro_close_step", "close the next step", here);
         }
+        [] => return template("tasks_macro_close_step", "close the next step", here),
         [Checkpoint::Tests] => here.with("proof", &RECEIPTS),
         _ => here.with("proof", &ProofTemplate { checks: RECEIPTS, checkpoint: &unproven }),
     };
-    let hint = with_required(proven, step);
     template("tasks_macro_close_step", "close the next step with proof", hint)
 }
 
-fn of_closed_steps(workspace: &WorkspaceId, base: Arguments, task: &Task) -> Option<NextAction> {
+/// What closed steps still need. It is up to the caller what to confirm, so no template does
+/// (EASE-DONE-3).
+fn of_unmet(base: &Arguments, task: &Task) -> Option<NextAction> {
     if let Some(step) = task.steps.iter().find(|step| !step.unconfirmed().is_empty()) {
-        let missing = step.unconfirmed().into_iter();
-        let checkpoints: BTreeMap<_, _> = missing.map(|checkpoint| (checkpoint, true)).collect();
-        let args = base.with("step_id", &step.id).with("checkpoints", &checkpoints);
-        return ready("tasks_verify", "confirm a closed step", args);
+        let hint = base.clone().with("step_id", &step.id);
+        return template("tasks_verify", "look at a closed step and confirm what holds", hint);
     }
-    if let Some(step) = task.steps.iter().find(|step| !step.unproven().is_empty()) {
-        let hint = base.with("step_id", &step.id).with("checks", &RECEIPTS);
-        let hint = hint.with("checkpoint", &step.unproven());
-        return template("tasks_evidence_capture", "prove a closed step", hint);
+    let step = task.steps.iter().find(|step| !step.unproven().is_empty())?;
+    let hint = base.clone().with("step_id", &step.id).with("checks", &RECEIPTS);
+    let hint = hint.with("checkpoint", &step.unproven());
+    template("tasks_evidence_capture", "prove a closed step", hint)
+}
+
+fn of_closed_steps(workspace: &WorkspaceId, base: Arguments, task: &Task) -> Option<NextAction> {
+    if let Some(action) = of_unmet(&base, task) {
+        return Some(action);
     }
     if let Some(first) = task.meta.waits().first() {
         let args = Arguments::of(workspace).with("target", first).with("read_only", &true);
@@ -159,14 +163,4 @@ fn of_plan(
         return Ok(ready("tasks_plan", "advance the checklist", base.with("advance", &true)));
     }
     Ok(ready("tasks_complete", "finish the plan", base))
-}
-
-/// The same with all required checkpoints as booleans, when an optional one is among them.
-fn with_required(args: Arguments, step: &Step) -> Arguments {
-    let required = step.required();
-    if required.len() == Checkpoint::GATE.len() {
-        return args;
-    }
-    let all: BTreeMap<_, _> = required.into_iter().map(|checkpoint| (checkpoint, true)).collect();
-    args.with("checkpoints", &all)
 }

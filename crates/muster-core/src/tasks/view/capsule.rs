@@ -31,6 +31,8 @@ const NOW_CHARS: usize = 140;
 const WHY_CHARS: usize = 160;
 const LINE_CHARS: usize = 120;
 const LINES: usize = 3;
+/// Lines to verify: they hold the criteria and tests of the step to work on.
+const VERIFY_LINES: usize = 6;
 /// Lines requested from the report: one more than shown, to detect a longer list.
 pub(super) const REPORT_LINES: usize = LINES + 1;
 
@@ -212,14 +214,18 @@ fn target(docs: &TaskDocs, around: &CapsuleContext<'_>) -> TaskResult<CapsuleTar
 }
 
 fn short(lines: &[ViewLine]) -> Vec<ViewLine> {
-    lines.iter().take(LINES).map(|line| text::cut(line, LINE_CHARS)).collect()
+    first(lines, LINES)
+}
+
+fn first(lines: &[ViewLine], count: usize) -> Vec<ViewLine> {
+    lines.iter().take(count).map(|line| text::cut(line, LINE_CHARS)).collect()
 }
 
 fn short_radar(radar: &Radar) -> Radar {
     Radar {
         now: text::cut(&radar.now, NOW_CHARS),
         why: text::cut(&radar.why, WHY_CHARS),
-        verify: short(&radar.verify),
+        verify: first(&radar.verify, VERIFY_LINES),
         next: short(&radar.next),
         blockers: short(&radar.blockers),
     }
@@ -230,5 +236,6 @@ fn short_handoff(handoff: &Handoff) -> Handoff {
         done: short(&handoff.done),
         remaining: short(&handoff.remaining),
         risks: short(&handoff.risks),
+        notes: Vec::new(),
     }
 }

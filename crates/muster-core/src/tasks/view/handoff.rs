@@ -4,15 +4,17 @@ use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{StepsSummary, ViewLine, brief::TaskBrief, lines, rollup::next_task};
+use super::{StepsSummary, ViewLine, brief::TaskBrief, lines, rollup::next_task, signals};
 use crate::{
     ListQuery,
     tasks::{
-        TaskDocs, TaskLookup, TaskResult,
+        TaskDocs, TaskDocument, TaskLookup, TaskResult,
         entity::{Plan, Task, TaskStatus},
         id::EntityId,
         lookup,
+        memory::{EVIDENCE_SOURCE, NoteEntry},
         step::Step,
     },
     text,
@@ -20,6 +22,12 @@ use crate::{
 
 /// Characters of a line.
 const LINE_CHARS_MAX: usize = 200;
+/// Notes in a report.
+const NOTES_MAX: usize = 3;
+/// Entries that are looked through for them.
+const NOTE_ENTRIES_MAX: u32 = 20;
+/// Characters of a note.
+const NOTE_CHARS_MAX: usize = 400;
 /// Page size while lines are collected.
 const TASKS_PER_PAGE: u32 = 20;
 /// Statuses of tasks that are not done.
@@ -34,6 +42,46 @@ pub struct Handoff {
     pub remaining: Vec<ViewLine>,
     /// What could go wrong.
     pub risks: Vec<ViewLine>,
+    /// The newest notes, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<HandoffNote>,
+}
+
+/// A note in the report.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct HandoffNote {
+    /// When it was written.
+    pub ts: String,
+    /// The step it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The operation that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How it begins.
+    pub text: String,
+}
+
+impl HandoffNote {
+    fn of(note: &NoteEntry) -> Self {
+        let fact = |name: &str| note.meta.get(name).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            ts: note.at.rfc3339(),
+            path: fact("path"),
+            source: fact("source"),
+            text: text::cut(&note.content, NOTE_CHARS_MAX),
+        }
+    }
+}
+
+/// The newest entries of the notes document; captures of evidence leave one there too.
+fn newest_entries(id: EntityId) -> ListQuery {
+    signals::newest("note", id, None, NOTE_ENTRIES_MAX)
+}
+
+/// Whether somebody wrote it, rather than a capture of evidence.
+fn was_written(note: &NoteEntry) -> bool {
+    note.meta.get("source").is_none_or(|source| source != EVIDENCE_SOURCE)
 }
 
 impl Handoff {
@@ -43,6 +91,13 @@ impl Handoff {
             EntityId::Task(id) => Ok(of_task(docs, lookup::task(docs, id)?, limit)?),
             EntityId::Plan(id) => Ok(of_plan(docs, lookup::plan(docs, id)?, limit)?),
         }
+    }
+
+    /// The same with the newest notes.
+    pub fn with_notes(self, docs: &TaskDocs, id: EntityId) -> TaskLookup<Self> {
+        let entries = docs.list(&newest_entries(id))?.into_iter();
+        let notes = entries.filter_map(TaskDocument::as_note).filter(|note| was_written(note));
+        Ok(Self { notes: notes.take(NOTES_MAX).map(HandoffNote::of).collect(), ..self })
     }
 }
 
@@ -109,6 +164,7 @@ fn of_task(docs: &TaskDocs, task: &Task, limit: usize) -> TaskLookup<Handoff> {
         done: done.finish(1 + closed),
         remaining: remaining.finish(1 + total - closed),
         risks: risks.finish(0),
+        notes: Vec::new(),
     })
 }
 
@@ -169,6 +225,7 @@ fn of_plan(docs: &TaskDocs, plan: &Plan, limit: usize) -> TaskLookup<Handoff> {
         done: done.finish(done_count),
         remaining: remaining.finish(left_count),
         risks: plan_risks(docs, plan, limit)?,
+        notes: Vec::new(),
     })
 }
 

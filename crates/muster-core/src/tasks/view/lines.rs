@@ -22,6 +22,31 @@ const NEXT_TITLE_CHARS_MAX: usize = 80;
 /// Characters of a blocker line.
 const BLOCKER_CHARS_MAX: usize = 200;
 
+/// Lines about one step before `+n more`.
+const DEFINITION_LINES_MAX: usize = 10;
+/// Characters of a line about a criterion or a test.
+const DEFINITION_CHARS_MAX: usize = 200;
+
+/// What makes the first open step done, each line with whether it was confirmed.
+pub(super) fn definition(task: &Task) -> Vec<ViewLine> {
+    let Some(step) = task.steps.first_open() else { return Vec::new() };
+    let of = |checkpoint: Checkpoint, word: &'static str| {
+        let confirmed = if step.confirmed.contains(&checkpoint) { " (confirmed)" } else { "" };
+        step.lines_of(checkpoint).iter().map(move |text| {
+            let text = text::cut(text, DEFINITION_CHARS_MAX);
+            format!("{} {word}: {text}{confirmed}", step.path)
+        })
+    };
+    let all = of(Checkpoint::Criteria, "criterion").chain(of(Checkpoint::Tests, "test"));
+    let mut lines: Vec<ViewLine> = all.collect();
+    if lines.len() > DEFINITION_LINES_MAX {
+        let hidden = lines.len() - DEFINITION_LINES_MAX;
+        lines.truncate(DEFINITION_LINES_MAX);
+        lines.push(format!("+{hidden} more"));
+    }
+    lines
+}
+
 /// Missing confirmations and proofs, per checkpoint, over all steps.
 pub(super) fn verify(task: &Task, summary: &StepsSummary) -> Vec<ViewLine> {
     let first = |test: &dyn Fn(&Step) -> bool| {
@@ -63,7 +88,7 @@ pub(super) fn next(task: &Task) -> Vec<ViewLine> {
     let mut lines = if task.steps.is_empty() {
         vec![format!("Add steps to {}", task.id)]
     } else if let Some(step) = task.steps.first_open() {
-        next_of_open_step(step)
+        next_of_open_step(task, step)
     } else {
         next_of_closed_steps(task)
     };
@@ -71,11 +96,21 @@ pub(super) fn next(task: &Task) -> Vec<ViewLine> {
     lines.iter().map(|line| text::cut(line, NEXT_CHARS_MAX)).collect()
 }
 
-fn next_of_open_step(step: &Step) -> Vec<ViewLine> {
+/// What a DONE task needs by now, because evidence or a proof mode came later (EASE-DONE-6).
+pub(super) fn lapsed(task: &Task) -> Vec<ViewLine> {
+    let mut lines = unmet_of_steps(task);
+    lines.truncate(NEXT_LINES_MAX);
+    lines.iter().map(|line| text::cut(line, NEXT_CHARS_MAX)).collect()
+}
+
+fn next_of_open_step(task: &Task, step: &Step) -> Vec<ViewLine> {
     let path = &step.path;
     let mut lines = Vec::new();
     if let Some(block) = &step.block {
         lines.push(format!("Unblock {path}: {}", reason(block.reason.as_deref())));
+        lines.extend(workable(task).take(NEXT_LINES_MAX).map(|other| {
+            format!("Or work on {}: {}", other.path, text::cut(&other.title, NEXT_TITLE_CHARS_MAX))
+        }));
     }
     if let Some(node) = step.open_nodes().next() {
         lines.push(format!("Finish sub-task {}", step.node_path(node)));
@@ -85,12 +120,26 @@ fn next_of_open_step(step: &Step) -> Vec<ViewLine> {
     lines
 }
 
-fn next_of_closed_steps(task: &Task) -> Vec<ViewLine> {
+/// Open steps that nothing inside or on them holds up.
+fn workable(task: &Task) -> impl Iterator<Item = &Step> {
+    task.steps.iter().filter(|step| {
+        !step.is_closed()
+            && step.block.is_none()
+            && task.steps.open_children(&step.path).next().is_none()
+    })
+}
+
+fn unmet_of_steps(task: &Task) -> Vec<ViewLine> {
     let mut lines = Vec::new();
     for step in task.steps.iter() {
         let forced = if step.waiver.is_some() { " (closed by force)" } else { "" };
         lines.extend(gate_lines(step, forced));
     }
+    lines
+}
+
+fn next_of_closed_steps(task: &Task) -> Vec<ViewLine> {
+    let mut lines = unmet_of_steps(task);
     lines.extend(task.meta.waits().iter().map(|id| format!("Wait for {id}")));
     if lines.is_empty() {
         lines.push(format!("Finish {}", task.id));

@@ -1,15 +1,15 @@
 //! Integrity checks of a plan or task, each finding with the way out (view 4.9).
 //!
 //! The codes are in the order of every result. Checks that change code only are in `lint/task`,
-//! `lint/plan` and `lint/links`; what the reasoning memory lacks is in `lint/health`. Nothing is
-//! ever written here: a `fix` is a call for the caller to make.
+//! `lint/plan`, `lint/links` and `lint/changed`; what the reasoning memory lacks is in
+//! `lint/health`. Nothing is ever written here: a `fix` is a call for the caller to make, and none
+//! of them confirms anything.
 
+mod changed;
 mod health;
 mod links;
 mod plan;
 mod task;
-
-use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +23,6 @@ use crate::{
         TaskDocs, TaskResult,
         id::{EntityId, WorkspaceId},
         lookup,
-        step::{Checkpoint, Step},
         view::EntityName,
     },
 };
@@ -50,7 +49,9 @@ pub struct LintSummary {
     pub errors: usize,
     /// States that need attention.
     pub warnings: usize,
-    /// Both.
+    /// States worth knowing.
+    pub infos: usize,
+    /// All of them.
     pub total: usize,
 }
 
@@ -63,6 +64,8 @@ pub enum Severity {
     Error,
     /// A state that somebody should look at.
     Warning,
+    /// A state worth knowing.
+    Info,
 }
 
 /// One finding.
@@ -127,12 +130,20 @@ pub enum Code {
     BlockerTexts,
     Waiting,
     ChecklistIncomplete,
+    CriteriaChanged,
+    ClosedWithoutProof,
 }
 
 impl Code {
     /// Its severity: what the rules forbid is an error.
     pub fn severity(self) -> Severity {
-        if self <= Self::DanglingFocus { Severity::Error } else { Severity::Warning }
+        if self <= Self::DanglingFocus {
+            Severity::Error
+        } else if self <= Self::CriteriaChanged {
+            Severity::Warning
+        } else {
+            Severity::Info
+        }
     }
 
     /// What to do about it.
@@ -172,6 +183,10 @@ impl Code {
             Self::ChecklistIncomplete => {
                 "Work through the remaining points, or advance the checklist."
             }
+            Self::CriteriaChanged => {
+                "Compare with the first definition in tasks_delta and agree with whoever asked."
+            }
+            Self::ClosedWithoutProof => "Attach what shows that it works, if it still can be.",
         }
     }
 
@@ -199,11 +214,17 @@ impl LintView {
         };
         issues.extend(links::check(docs, subject)?);
         issues.sort_by_key(|issue| issue.code);
-        let errors = issues.iter().filter(|issue| issue.severity == Severity::Error).count();
+        let count = |severity| issues.iter().filter(|issue| issue.severity == severity).count();
+        let summary = LintSummary {
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            infos: count(Severity::Info),
+            total: issues.len(),
+        };
         Ok(Self {
             workspace: workspace.to_string(),
             target: EntityName::of(id),
-            summary: LintSummary { errors, warnings: issues.len() - errors, total: issues.len() },
+            summary,
             issues,
             context_health: ContextHealth::of(docs, id)?,
         })
@@ -226,11 +247,5 @@ impl Subject<'_> {
     /// A call on nothing but the workspace.
     fn call_in_workspace(self, tool: &'static str) -> Fix {
         Fix { tool, args: Map::new() }.with("workspace", self.workspace)
-    }
-
-    /// The call that confirms checkpoints of a step.
-    fn confirm(self, step: &Step, missing: &[Checkpoint]) -> Fix {
-        let confirmed: BTreeMap<_, _> = missing.iter().map(|name| (name, true)).collect();
-        self.call("tasks_verify").with("step_id", &step.id).with("checkpoints", &confirmed)
     }
 }

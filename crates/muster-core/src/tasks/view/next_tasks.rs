@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::brief::TaskBrief;
+use super::{brief::TaskBrief, definition::DefinitionOfDone};
 use crate::{
     Documents, ListOrder, ListQuery, RankBound, Unloaded, WholeText, WorkRefusal,
     tasks::{
@@ -53,6 +53,8 @@ pub struct NextStep {
     pub step_id: String,
     pub path: String,
     pub title: String,
+    #[serde(flatten)]
+    pub definition: DefinitionOfDone,
 }
 
 impl NextTasks {
@@ -99,6 +101,7 @@ impl NextStep {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
+            definition: DefinitionOfDone::of(step),
         }
     }
 }

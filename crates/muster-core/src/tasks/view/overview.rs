@@ -138,7 +138,7 @@ impl HandoffView {
         gather::surroundings(docs, id)?;
         handoff::gather_lists(docs, id, limit as usize)?;
         let (standing, progress) = overview(docs, workspace, id)?;
-        let handoff = Handoff::of(docs, id, limit as usize)?;
+        let handoff = Handoff::of(docs, id, limit as usize)?.with_notes(docs, id)?;
         Ok(Self { workspace: workspace.to_string(), standing, handoff, progress })
     }
 }

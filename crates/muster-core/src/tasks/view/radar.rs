@@ -51,8 +51,11 @@ impl Radar {
         Ok(Self {
             now: format!("Task {} ({}): {}", task.id, meta.status.name(), meta.title),
             why: text::cut(why.unwrap_or_default(), WHY_CHARS_MAX),
-            verify: lines::verify(task, steps),
-            next: lines::next(task),
+            verify: [lines::definition(task), lines::verify(task, steps)].concat(),
+            next: match meta.status {
+                TaskStatus::Done => lines::lapsed(task),
+                TaskStatus::Todo | TaskStatus::Active => lines::next(task),
+            },
             blockers: capped(blockers, count),
         })
     }

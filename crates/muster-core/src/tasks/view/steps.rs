@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{gate::GateState, rollup::next_task};
+use super::{definition::DefinitionOfDone, gate::GateState, rollup::next_task};
 use crate::{
     tasks::{
         TaskDocs, TaskLookup,
@@ -102,12 +102,14 @@ pub struct StepsSummary {
     pub first_open: Option<FirstOpen>,
 }
 
-/// The first open step and its gate.
+/// The first open step: what makes it done, and its gate.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FirstOpen {
     pub step_id: String,
     pub path: String,
     pub title: String,
+    #[serde(flatten)]
+    pub definition: DefinitionOfDone,
     #[serde(flatten)]
     pub gate: GateState,
     pub blocked: bool,
@@ -158,6 +160,7 @@ impl FirstOpen {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
+            definition: DefinitionOfDone::of(step),
             gate: GateState::of(step),
             blocked: step.block.is_some(),
             block_reason: reason.map(|reason| text::cut(reason, REASON_CHARS_MAX)),

@@ -240,15 +240,15 @@ fn suggestions_stay_inside_the_listed_toolset_where_they_can() {
     let stale = json!({"task": "TASK-001", "title": "x", "expected_revision": 9});
     let nothing = json!({});
     let cases = [
-        ("full", "tasks_done", &unconfirmed, "tasks_verify"),
+        ("full", "tasks_done", &unconfirmed, "tasks_snapshot"),
         ("full", "tasks_edit", &stale, "tasks_context"),
         ("full", "tasks_done", &unknown_step, "tasks_mirror"),
         ("full", "tasks_radar", &nothing, "tasks_snapshot"),
-        ("daily", "tasks_done", &unconfirmed, "tasks_macro_close_step"),
+        ("daily", "tasks_done", &unconfirmed, "tasks_snapshot"),
         ("daily", "tasks_edit", &stale, "tasks_context"),
         ("daily", "tasks_done", &unknown_step, "tasks_snapshot"),
         ("daily", "tasks_radar", &nothing, "tasks_snapshot"),
-        ("core", "tasks_done", &unconfirmed, "tasks_macro_close_step"),
+        ("core", "tasks_done", &unconfirmed, "tasks_snapshot"),
         ("core", "tasks_edit", &stale, "tasks_snapshot"),
         ("core", "tasks_done", &unknown_step, "tasks_snapshot"),
     ];
@@ -257,21 +257,17 @@ fn suggestions_stay_inside_the_listed_toolset_where_they_can() {
         let suggestion = followed(&client, tool, arguments.clone());
         assert_eq!(suggestion["target"], target, "{toolset}: {tool}");
         assert!(!suggestion["reason"].as_str().unwrap().contains("toolset"), "{suggestion}");
-        if target == "tasks_macro_close_step" {
-            let confirmed = json!({"criteria": true, "tests": true});
-            assert_eq!(suggestion["params"]["checkpoints"], confirmed);
-        }
+        assert!(suggestion["params"].get("checkpoints").is_none(), "{suggestion} confirms");
     }
 }
 
 #[test]
 fn a_suggestion_of_an_unlisted_tool_goes_through_the_listed_door() {
     let (client, _directory) = with_a_task("daily");
-    let steps = json!([{"title": "Child", "success_criteria": []}]);
-    call(&client, "tasks_decompose", json!({"task": "TASK-001", "parent": "s:0", "steps": steps}));
-    let suggestion = followed(&client, "tasks_done", json!({"task": "TASK-001", "path": "s:0"}));
-    assert_eq!(suggestion["target"], "tasks_step", "closing would fail: a child is open");
-    assert_eq!(suggestion["params"]["action"], "confirm");
+    let unknown = json!({"task_title": "T", "template": "nope"});
+    let suggestion = followed(&client, "tasks_macro_start", unknown);
+    assert_eq!(suggestion["target"], "tasks_templates_list");
+    assert!(suggestion["reason"].as_str().unwrap().ends_with("(listed in toolset full)"));
 }
 
 #[test]

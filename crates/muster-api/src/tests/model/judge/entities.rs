@@ -601,6 +601,11 @@ impl Judge<'_> {
     /// TASKS-FOC-1: a view with an explicit target moves the focus unless it is read-only.
     pub(super) fn show(&mut self) -> Result<(), No> {
         let named = self.named(&["task", "plan", "target"])?;
+        // EASE-TOOLS-4: a snapshot of nothing tells how to begin.
+        let begins = named.is_none() && self.state.entities.is_empty();
+        if begins && self.tool == "tasks_snapshot" {
+            return Ok(());
+        }
         let id = self.task_or_plan()?;
         if named.is_some() && self.flag("read_only") != Some(true) {
             self.state.focus = Some(id);

@@ -109,6 +109,9 @@ enum Parent {
     New(String, Option<String>),
 }
 
+/// The lists of a step that its gate is about.
+const GATE: [&str; 2] = ["success_criteria", "tests"];
+
 impl Judge<'_> {
     /// TASKS-PAR-1, -2, as far as the arguments tell.
     fn parent_choice(&self) -> Result<Parent, No> {
@@ -158,9 +161,9 @@ impl Judge<'_> {
         self.changed(id, "plan_updated");
     }
 
-    /// TASKS-BOOT-1.
-    fn gate_ready(steps: &[Value]) -> Result<(), No> {
-        let lists = |step| ["success_criteria", "tests"].map(|list| Value::get(step, list));
+    /// TASKS-BOOT-1, EASE-TOOLS-4: the macro takes steps without tests.
+    fn gate_ready(steps: &[Value], needed: &[&str]) -> Result<(), No> {
+        let lists = |step| needed.iter().map(move |list| Value::get(step, list));
         for given in steps.iter().flat_map(lists) {
             match given {
                 None => return malformed("missing"),
@@ -205,7 +208,9 @@ impl Judge<'_> {
         if self.get("steps").is_none() && template.is_none() {
             return malformed("missing");
         }
-        Self::gate_ready(self.get("steps").and_then(Value::as_array).map_or(&[], Vec::as_slice))?;
+        let needed = if otherwise.is_some() { &GATE[..1] } else { &GATE };
+        let steps = self.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        Self::gate_ready(steps, needed)?;
         let parent = self.parent_choice()?;
         let steps = match (self.get("steps").and_then(Value::as_array), template) {
             (Some(steps), _) => steps.clone(),
@@ -242,7 +247,7 @@ impl Judge<'_> {
     /// TASKS-MCD-1: the closing part counts as a call of its own.
     pub(super) fn macro_create_done(&mut self) -> Result<(), No> {
         let steps = self.get("steps").and_then(Value::as_array).unwrap();
-        Self::gate_ready(steps)?;
+        Self::gate_ready(steps, &GATE)?;
         let parent = self.parent_choice()?;
         let plan = self.make_plan(parent, false)?;
         let title = self.title("task_title").unwrap();

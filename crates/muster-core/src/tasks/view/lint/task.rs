@@ -1,6 +1,6 @@
 //! Checks of a task and its steps.
 
-use super::{Code, Issue, Subject};
+use super::{Code, Issue, Subject, changed};
 use crate::{
     tasks::{
         TaskDocs, TaskLookup,
@@ -25,21 +25,23 @@ pub(super) fn check(docs: &TaskDocs, subject: Subject<'_>, task: &Task) -> TaskL
     }
     issues.extend(closed_with_open_children(subject, task));
     issues.extend(done_with_open_work(subject, task));
-    issues.extend(closed_unconfirmed(subject, task));
-    issues.extend(forced(subject, task));
+    issues.extend(closed_unconfirmed(task));
+    issues.extend(forced(task));
     if task.steps.is_empty() {
         issues.push(Code::NoSteps.issue(format!("{} has no steps", task.id)));
     }
     issues.extend(empty_lists(task));
-    issues.extend(missing(subject, task));
+    issues.extend(missing(task));
     issues.extend(missing_proof(task));
     issues.extend(blocked(task));
     issues.extend(blocker_texts(task));
+    issues.extend(changed::check(docs, task)?);
+    issues.extend(closed_without_proof(task));
     Ok(issues)
 }
 
 /// The steps that fail a test: how many, and the first.
-fn failing(task: &Task, test: impl Fn(&Step) -> bool) -> Option<(usize, &Step)> {
+pub(super) fn failing(task: &Task, test: impl Fn(&Step) -> bool) -> Option<(usize, &Step)> {
     let mut steps = task.steps.iter().filter(|step| test(step));
     let first = steps.next()?;
     Some((1 + steps.count(), first))
@@ -71,26 +73,30 @@ fn done_with_open_work(subject: Subject<'_>, task: &Task) -> Option<Issue> {
     Some(Code::DoneWithOpenWork.issue(message).with(fix))
 }
 
-fn closed_unconfirmed(subject: Subject<'_>, task: &Task) -> Option<Issue> {
+fn closed_unconfirmed(task: &Task) -> Option<Issue> {
     let (count, first) = failing(task, |step| {
         step.is_closed() && step.waiver.is_none() && !step.unconfirmed().is_empty()
     })?;
-    let missing = first.unconfirmed();
     let path = &first.path;
-    let names = Checkpoint::names(&missing);
+    let names = Checkpoint::names(&first.unconfirmed());
     let message = format!("{count} closed step(s) unconfirmed, first {path}: {names}");
-    Some(Code::ClosedUnconfirmed.issue(message).with(subject.confirm(first, &missing)))
+    Some(Code::ClosedUnconfirmed.issue(message))
 }
 
-fn forced(subject: Subject<'_>, task: &Task) -> Option<Issue> {
+fn forced(task: &Task) -> Option<Issue> {
     let (count, first) = failing(task, |step| step.waiver.is_some() && !is_settled(step))?;
     let reason = first.waiver.as_ref().and_then(|waiver| waiver.reason.as_deref());
     let reason = text::cut(reason.unwrap_or("no reason given"), REASON_CHARS_MAX);
     let message = format!("{count} step(s) closed by force, first {} ({reason})", first.path);
-    let issue = Code::ForcedSteps.issue(message);
-    // Proof has to be found first; confirmations are up to the caller.
-    let confirmable = first.unproven().is_empty();
-    Some(if confirmable { issue.with(subject.confirm(first, &first.unconfirmed())) } else { issue })
+    Some(Code::ForcedSteps.issue(message))
+}
+
+/// Closed steps that nothing shows to work. Steps closed by force have a finding of their own.
+fn closed_without_proof(task: &Task) -> Option<Issue> {
+    let bare = |step: &Step| step.waiver.is_none() && step.proven.is_empty();
+    let (count, first) = failing(task, |step| step.is_closed() && bare(step))?;
+    let message = format!("{count} step(s) closed without proof, first {}", first.path);
+    Some(Code::ClosedWithoutProof.issue(message))
 }
 
 fn empty_lists(task: &Task) -> Vec<Issue> {
@@ -106,7 +112,7 @@ fn empty_lists(task: &Task) -> Vec<Issue> {
     lists.into_iter().filter_map(issue).collect()
 }
 
-fn missing(subject: Subject<'_>, task: &Task) -> Vec<Issue> {
+fn missing(task: &Task) -> Vec<Issue> {
     let issue = |checkpoint: Checkpoint| {
         let (count, first) = failing(task, |step| step.misses(checkpoint))?;
         let code = match checkpoint {
@@ -119,7 +125,7 @@ fn missing(subject: Subject<'_>, task: &Task) -> Vec<Issue> {
         let name = checkpoint.name();
         let path = &first.path;
         let message = format!("{name} unconfirmed in {count} step(s), first {path}");
-        Some(code.issue(message).with(subject.confirm(first, &[checkpoint])))
+        Some(code.issue(message))
     };
     Checkpoint::ALL.into_iter().filter_map(issue).collect()
 }

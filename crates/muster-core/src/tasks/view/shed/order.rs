@@ -7,7 +7,7 @@ use crate::budget::{BudgetAction, CutEnd};
 
 type Part = &'static [BudgetAction];
 
-pub(super) const RADAR: &[Part] = &[THIN, SCREEN, META, ZERO, CORE, CORE_END];
+pub(super) const RADAR: &[Part] = &[THIN, SCREEN, META, ZERO, CORE, NEEDED];
 
 pub(super) const CONTEXT_PACK: &[Part] = &[
     &[
@@ -20,7 +20,7 @@ pub(super) const CONTEXT_PACK: &[Part] = &[
     ZERO,
     &[BudgetAction::drop("delta")],
     CORE,
-    CORE_END,
+    NEEDED,
 ];
 
 pub(super) const HANDOFF: &[Part] = &[
@@ -29,16 +29,19 @@ pub(super) const HANDOFF: &[Part] = &[
     META,
     ZERO,
     &[
+        BudgetAction::cut("handoff.notes.*.text", 160),
         BudgetAction::pop("handoff.done", CutEnd::Last, 1),
         BudgetAction::pop("handoff.risks", CutEnd::Last, 3),
+        BudgetAction::pop("handoff.notes", CutEnd::Last, 0),
         BudgetAction::pop("handoff.remaining", CutEnd::Last, 2),
         BudgetAction::pop("handoff.risks", CutEnd::Last, 0),
         BudgetAction::drop("handoff.done"),
         BudgetAction::drop("handoff.risks"),
+        BudgetAction::drop("handoff.notes"),
     ],
     CORE,
     &[BudgetAction::drop("handoff")],
-    CORE_END,
+    NEEDED,
 ];
 
 pub(super) const RESUME_PACK: &[Part] = &[
@@ -60,10 +63,11 @@ pub(super) const RESUME_PACK: &[Part] = &[
     META,
     ZERO,
     CORE,
-    CORE_END,
+    NEEDED,
 ];
 
-/// The super view and the snapshot: detail goes first, the capsule stays longest.
+/// The super view and the snapshot: history and counters go first, then what the capsule repeats,
+/// then memory; what the next action needs stays longest (EASE-COST-2).
 pub(super) const RESUME_SUPER: &[Part] = &[
     &[
         BudgetAction::each("timeline.events", CutEnd::Oldest, |event| drop_of(event, "payload")),
@@ -77,6 +81,11 @@ pub(super) const RESUME_SUPER: &[Part] = &[
         BudgetAction::pop("graph_diff.changes", CutEnd::Last, 0),
         BudgetAction::pop("memory.trace.entries", CutEnd::Oldest, 0),
         BudgetAction::pop("timeline.events", CutEnd::Oldest, 0),
+    ],
+    META,
+    ZERO,
+    COUNTERS,
+    &[
         BudgetAction::cut("memory.notes.entries.*.content", 256),
         BudgetAction::keep("memory.notes.entries.*.meta", &["source", "card_id", "step_id"]),
         BudgetAction::drop("memory.cards.*.meta"),
@@ -86,33 +95,29 @@ pub(super) const RESUME_SUPER: &[Part] = &[
         BudgetAction::pop("signals.blockers", CutEnd::Last, 3),
         BudgetAction::other("signals.decisions", |list| cut_texts(list, 160)),
         BudgetAction::pop("signals.decisions", CutEnd::Last, 1),
-    ],
-    META,
-    ZERO,
-    &[
         BudgetAction::pop("memory.notes.entries", CutEnd::Oldest, 3),
         BudgetAction::pop("memory.cards", CutEnd::Last, 3),
+        BudgetAction::drop("signals"),
+        BudgetAction::drop("timeline"),
+        BudgetAction::drop("graph_diff"),
         BudgetAction::pop("memory.notes.entries", CutEnd::Oldest, 0),
         BudgetAction::pop("memory.cards", CutEnd::Last, 0),
-        BudgetAction::pop("signals.decisions", CutEnd::Last, 0),
-        BudgetAction::pop("signals.blockers", CutEnd::Last, 0),
-        BudgetAction::drop("graph_diff"),
-        BudgetAction::drop("memory.stats"),
         BudgetAction::drop("memory.cards_pagination"),
         BudgetAction::drop("memory.notes.pagination"),
         BudgetAction::drop("memory.trace.pagination"),
-        BudgetAction::drop("signals"),
-        BudgetAction::drop("timeline"),
-        BudgetAction::drop("requested"),
-        FOCUS,
     ],
-    HELD_BY_CAPSULE,
-    AROUND_CAPSULE,
-    CAPSULE,
+    CAPSULE_DETAIL,
+    CORE,
+    CAPSULE_END,
+    NEEDED,
 ];
 
-/// What is left of a view with a target after everything else.
-pub(super) const TAIL: Part = &[BudgetAction::drop("radar"), BudgetAction::drop("target")];
+/// What is left of a view after everything else: which plan or task it is about.
+pub(super) const TAIL: Part = &[
+    BudgetAction::drop("steps"),
+    BudgetAction::keep("target", &["id"]),
+    BudgetAction::drop("target"),
+];
 
 /// The lists. Rows of both lose their fields together, so that neither is more detailed than the
 /// other.
@@ -205,87 +210,90 @@ const ZERO: Part = &[BudgetAction::other("steps", |steps| {
     })
 })];
 
-const FOCUS: BudgetAction = BudgetAction::drop_root(&["focus", "focus_restored", "focus_previous"]);
-const FIRST_OPEN: BudgetAction =
-    BudgetAction::keep("steps.first_open", &["step_id", "path", "title"]);
+/// Numbers and references that repeat what the view shows elsewhere.
+const COUNTERS: Part = &[
+    BudgetAction::drop("capsule.counts"),
+    BudgetAction::drop("capsule.graph_diff"),
+    BudgetAction::drop("capsule.last_event"),
+    BudgetAction::drop("capsule.reasoning_ref"),
+    BudgetAction::drop("memory.stats"),
+    BudgetAction::drop("capsule.radar"),
+    BudgetAction::drop("requested"),
+];
 
-/// Down to the id and the next line.
+const FOCUS: BudgetAction = BudgetAction::drop_root(&["focus", "focus_restored", "focus_previous"]);
+/// What the next action needs of a step.
+const STEP_NEEDED: &[&str] =
+    &["task", "step_id", "path", "title", "success_criteria", "tests", "checks", "unconfirmed"];
+
+/// Down to what the next action needs.
 const CORE: Part = &[
     BudgetAction::cut("radar.why", 120),
-    BudgetAction::pop("radar.blockers", CutEnd::Last, 1),
-    BudgetAction::pop("radar.verify", CutEnd::Last, 1),
-    BudgetAction::pop("radar.next", CutEnd::Last, 1),
+    BudgetAction::pop("radar.blockers", CutEnd::Last, 3),
     BudgetAction::drop("requested"),
     FOCUS,
     BudgetAction::drop("radar.why"),
-    FIRST_OPEN,
     BudgetAction::drop("rollup"),
-    BudgetAction::drop("steps"),
-    BudgetAction::cut("radar.now", 80),
-    BudgetAction::drop("radar.blockers"),
+    // The first open step says the same.
+    BudgetAction::pop("radar.verify", CutEnd::Last, 1),
     BudgetAction::drop("radar.verify"),
+    BudgetAction::keep("steps.first_open", STEP_NEEDED),
+    BudgetAction::keep("steps", &["total", "completed", "first_open"]),
+    BudgetAction::cut("radar.now", 80),
     BudgetAction::keep("reasoning_ref", &["branch"]),
     BudgetAction::keep("target", &["id", "kind", "title", "revision", "status"]),
     BudgetAction::cut("target.title", 80),
     BudgetAction::drop("radar.now"),
+    BudgetAction::keep("steps", &["first_open"]),
     BudgetAction::keep("target", &["id", "revision", "status"]),
     BudgetAction::drop("workspace"),
-    BudgetAction::keep("target", &["id"]),
 ];
-const CORE_END: Part = &[BudgetAction::drop("reasoning_ref")];
 
-/// Fields that the capsule still contains when they are dropped from the view.
-const HELD_BY_CAPSULE: Part = &[
-    BudgetAction::cut("radar.why", 120),
+/// What the next action needs, the least of it first.
+const NEEDED: Part = &[
+    BudgetAction::other("radar", |radar| {
+        saved(radar, |radar| {
+            let Value::Object(map) = radar else { return };
+            map.retain(|_, value| !says_nothing(value));
+        })
+    }),
+    BudgetAction::other("steps.first_open", |step| cut_lines(step, 160)),
     BudgetAction::pop("radar.blockers", CutEnd::Last, 1),
-    BudgetAction::pop("radar.verify", CutEnd::Last, 1),
-    BudgetAction::pop("radar.next", CutEnd::Last, 1),
-    BudgetAction::drop("radar.why"),
     BudgetAction::drop("radar.blockers"),
-    BudgetAction::drop("radar.verify"),
-    BudgetAction::drop("radar.now"),
-    BudgetAction::keep("reasoning_ref", &["branch"]),
-    BudgetAction::drop("capsule.reasoning_ref"),
-    BudgetAction::drop("capsule.counts"),
-    BudgetAction::drop("capsule.graph_diff"),
-    BudgetAction::drop("capsule.last_event"),
+    BudgetAction::pop("radar.next", CutEnd::Last, 1),
+    BudgetAction::drop("radar"),
+    BudgetAction::other("steps.first_open", |step| cut_lines(step, 80)),
+    BudgetAction::pop("steps.first_open.tests", CutEnd::Last, 1),
+    BudgetAction::pop("steps.first_open.success_criteria", CutEnd::Last, 1),
+    BudgetAction::keep("steps.first_open", &["task", "step_id", "path", "title"]),
+    BudgetAction::cut("steps.first_open.title", 80),
+    BudgetAction::drop("reasoning_ref"),
+];
+
+/// The capsule around its action.
+const CAPSULE_DETAIL: Part = &[
     BudgetAction::pop("capsule.handoff.done", CutEnd::Last, 1),
     BudgetAction::pop("capsule.handoff.risks", CutEnd::Last, 1),
     BudgetAction::pop("capsule.handoff.remaining", CutEnd::Last, 1),
-    BudgetAction::pop("capsule.radar.blockers", CutEnd::Last, 1),
-    BudgetAction::pop("capsule.radar.verify", CutEnd::Last, 1),
-    BudgetAction::pop("capsule.radar.next", CutEnd::Last, 1),
     BudgetAction::drop("capsule.handoff.done"),
-    BudgetAction::cut("capsule.radar.why", 80),
-];
-
-const AROUND_CAPSULE: Part = &[
-    BudgetAction::drop("memory"),
-    FIRST_OPEN,
-    BudgetAction::drop("steps"),
-    BudgetAction::drop("rollup"),
-    BudgetAction::drop("reasoning_ref"),
-    BudgetAction::drop("truncated"),
-    BudgetAction::keep("target", &["id", "kind", "title", "revision", "status"]),
-    BudgetAction::keep("target", &["id"]),
     BudgetAction::drop("capsule.handoff"),
-    BudgetAction::drop("capsule.radar.why"),
-    BudgetAction::drop("capsule.radar.blockers"),
-    BudgetAction::drop("capsule.radar.verify"),
     BudgetAction::drop("capsule.escalation"),
-    BudgetAction::drop("workspace"),
+    BudgetAction::drop("memory"),
+    BudgetAction::keep("capsule", &["type", "version", "target", "action"]),
+    BudgetAction::keep("capsule.target", &["id"]),
     BudgetAction::other("degradation", |degradation| {
         saved(degradation, |degradation| {
-            *degradation = json!({"minimal": true, "signals": [], "truncated_fields": ["*"]});
+            *degradation = json!({"minimal": false, "signals": [], "truncated_fields": ["*"]});
         })
     }),
 ];
 
-const CAPSULE: Part = &[
-    BudgetAction::keep("capsule", &["type", "version", "target", "action"]),
-    BudgetAction::keep("capsule.target", &["id"]),
-    BudgetAction::drop("capsule"),
+const CAPSULE_END: Part = &[
+    BudgetAction::drop("reasoning_ref"),
     BudgetAction::drop("degradation"),
+    BudgetAction::drop("truncated"),
+    BudgetAction::keep("capsule", &["action"]),
+    BudgetAction::drop("capsule"),
 ];
 
 fn counts_trouble(key: &str) -> bool {
@@ -293,5 +301,11 @@ fn counts_trouble(key: &str) -> bool {
 }
 
 fn says_nothing(value: &Value) -> bool {
-    [json!(false), Value::Null, json!(0), json!("off")].contains(value)
+    [json!(false), Value::Null, json!(0), json!("off"), json!([])].contains(value)
+}
+
+/// Cuts the criteria and tests of a step.
+fn cut_lines(step: &mut Value, max: usize) -> isize {
+    let lists = ["success_criteria", "tests"];
+    lists.iter().filter_map(|list| Some(cut_texts(step.get_mut(list)?, max))).sum()
 }

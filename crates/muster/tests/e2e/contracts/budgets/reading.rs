@@ -1,6 +1,6 @@
 //! A second and naive reading of what may go first when a view has to fit (TASKS-BUD-3).
 //!
-//! The lists below are the contract's, word for word. [`states`] applies them one action at a time
+//! The lists below are the specification's, action by action. [`states`] applies them one at a time
 //! to whole copies of the view and measures each copy by writing it out. Nothing of the product's
 //! own fitting is used here.
 
@@ -31,31 +31,44 @@ const META: &[&str] = &[
     "drop target.waiting_on",
 ];
 
+/// Down to what the next action needs (EASE-COST-2).
 const CORE: &[&str] = &[
     "cut radar.why 120",
-    "poplast radar.blockers 1",
-    "poplast radar.verify 1",
-    "poplast radar.next 1",
+    "poplast radar.blockers 3",
     "drop requested",
     "drop focus,focus_restored,focus_previous",
     "drop radar.why",
-    "keep steps.first_open step_id,path,title",
     "drop rollup",
-    "drop steps",
-    "cut radar.now 80",
-    "drop radar.blockers",
+    "poplast radar.verify 1",
     "drop radar.verify",
+    "keep steps.first_open task,step_id,path,title,success_criteria,tests,checks,unconfirmed",
+    "keep steps total,completed,first_open",
+    "cut radar.now 80",
     "keep reasoning_ref branch",
     "keep target id,kind,title,revision,status",
     "cut target.title 80",
     "drop radar.now",
+    "keep steps first_open",
     "keep target id,revision,status",
     "drop workspace",
-    "keep target id",
+];
+
+const NEEDED: &[&str] = &[
+    "empty radar",
+    "lines steps.first_open 160",
+    "poplast radar.blockers 1",
+    "drop radar.blockers",
+    "poplast radar.next 1",
+    "drop radar",
+    "lines steps.first_open 80",
+    "poplast steps.first_open.tests 1",
+    "poplast steps.first_open.success_criteria 1",
+    "keep steps.first_open task,step_id,path,title",
+    "cut steps.first_open.title 80",
     "drop reasoning_ref",
 ];
 
-const TAIL: &[&str] = &["minimal", "drop radar", "drop target"];
+const TAIL: &[&str] = &["minimal", "drop steps", "keep target id", "drop target"];
 
 const CONTEXT: &[&str] = &[
     "rows drop depends_on,domain,assignee,tags,qualified_id,updated_at_ms",
@@ -98,11 +111,20 @@ const EVIDENCE: &[&str] = &[
     "drop target",
 ];
 
-/// Everything of the super view that goes before what the capsule holds as well.
-const SUPER_DETAIL: &[&str] = &[
-    "poplast graph_diff.changes 0",
-    "popold memory.trace.entries 0",
-    "popold timeline.events 0",
+const SUPER_HISTORY: &[&str] =
+    &["poplast graph_diff.changes 0", "popold memory.trace.entries 0", "popold timeline.events 0"];
+
+const SUPER_COUNTERS: &[&str] = &[
+    "drop capsule.counts",
+    "drop capsule.graph_diff",
+    "drop capsule.last_event",
+    "drop capsule.reasoning_ref",
+    "drop memory.stats",
+    "drop capsule.radar",
+    "drop requested",
+];
+
+const SUPER_MEMORY: &[&str] = &[
     "each memory.notes.entries cut content 256",
     "each memory.notes.entries keep meta source,card_id,step_id",
     "each memory.cards drop meta",
@@ -112,67 +134,37 @@ const SUPER_DETAIL: &[&str] = &[
     "poplast signals.blockers 3",
     "texts signals.decisions 160",
     "poplast signals.decisions 1",
-];
-
-const SUPER_MEMORY: &[&str] = &[
     "popold memory.notes.entries 3",
     "poplast memory.cards 3",
+    "drop signals",
+    "drop timeline",
+    "drop graph_diff",
     "popold memory.notes.entries 0",
     "poplast memory.cards 0",
-    "poplast signals.decisions 0",
-    "poplast signals.blockers 0",
-    "drop graph_diff",
-    "drop memory.stats",
     "drop memory.cards_pagination",
     "drop memory.notes.pagination",
     "drop memory.trace.pagination",
-    "drop signals",
-    "drop timeline",
-    "drop requested",
-    "drop focus,focus_restored,focus_previous",
 ];
 
 const SUPER_CAPSULE: &[&str] = &[
-    "cut radar.why 120",
-    "poplast radar.blockers 1",
-    "poplast radar.verify 1",
-    "poplast radar.next 1",
-    "drop radar.why",
-    "drop radar.blockers",
-    "drop radar.verify",
-    "drop radar.now",
-    "keep reasoning_ref branch",
-    "drop capsule.reasoning_ref",
-    "drop capsule.counts",
-    "drop capsule.graph_diff",
-    "drop capsule.last_event",
     "poplast capsule.handoff.done 1",
     "poplast capsule.handoff.risks 1",
     "poplast capsule.handoff.remaining 1",
-    "poplast capsule.radar.blockers 1",
-    "poplast capsule.radar.verify 1",
-    "poplast capsule.radar.next 1",
     "drop capsule.handoff.done",
-    "cut capsule.radar.why 80",
-    "drop memory",
-    "keep steps.first_open step_id,path,title",
-    "drop steps",
-    "drop rollup",
-    "drop reasoning_ref",
-    "drop truncated",
-    "keep target id,kind,title,revision,status",
-    "keep target id",
     "drop capsule.handoff",
-    "drop capsule.radar.why",
-    "drop capsule.radar.blockers",
-    "drop capsule.radar.verify",
     "drop capsule.escalation",
-    "drop workspace",
-    "everything degradation",
+    "drop memory",
     "keep capsule type,version,target,action",
     "keep capsule.target id",
-    "drop capsule",
+    "everything degradation",
+];
+
+const SUPER_END: &[&str] = &[
+    "drop reasoning_ref",
     "drop degradation",
+    "drop truncated",
+    "keep capsule action",
+    "drop capsule",
 ];
 
 fn before_core() -> Vec<&'static str> {
@@ -181,25 +173,27 @@ fn before_core() -> Vec<&'static str> {
 }
 
 fn radar() -> Vec<&'static str> {
-    [&before_core(), CORE, TAIL].concat()
+    [&before_core(), CORE, NEEDED, TAIL].concat()
 }
 
 fn context_pack() -> Vec<&'static str> {
     let events = ["payloads delta.events", "popold delta.events 0"];
-    [&events, &*before_core(), &["drop delta"], CORE, TAIL].concat()
+    [&events, &*before_core(), &["drop delta"], CORE, NEEDED, TAIL].concat()
 }
 
 fn handoff() -> Vec<&'static str> {
     let lists = [
+        "each handoff.notes cut text 160",
         "poplast handoff.done 1",
         "poplast handoff.risks 3",
+        "poplast handoff.notes 0",
         "poplast handoff.remaining 2",
         "poplast handoff.risks 0",
         "drop handoff.done",
         "drop handoff.risks",
+        "drop handoff.notes",
     ];
-    let (last, core) = CORE.split_last().unwrap();
-    [&*before_core(), &lists, core, &["drop handoff", *last], TAIL].concat()
+    [&*before_core(), &lists, CORE, &["drop handoff"], NEEDED, TAIL].concat()
 }
 
 fn resume_pack() -> Vec<&'static str> {
@@ -227,8 +221,8 @@ fn resume_super() -> Vec<&'static str> {
         "popold timeline.events 5",
     ];
     let then = ["cut radar.why 256", "poplast rollup.tasks 0"];
-    let zero = ["zero steps"];
-    [&first, THIN, &then, SUPER_DETAIL, META, &zero, SUPER_MEMORY, SUPER_CAPSULE, TAIL].concat()
+    let detail = [SUPER_HISTORY, META, &["zero steps"], SUPER_COUNTERS, SUPER_MEMORY].concat();
+    [&first, THIN, &then, &detail, SUPER_CAPSULE, CORE, SUPER_END, NEEDED, TAIL].concat()
 }
 
 /// What a tool's view may lose, in order.
@@ -379,9 +373,20 @@ fn apply(view: &mut Value, words: &[&str], paginate: Paginate<'_>) {
             }
         }
         ["zero", "steps"] => zero(view),
+        ["lines", path, max] => at(view, path, &mut |map, last| {
+            for list in ["success_criteria", "tests"] {
+                let lines = map.get_mut(last).and_then(|step| step.get_mut(list));
+                lines.into_iter().for_each(|lines| cut_all(lines, max.parse().unwrap()));
+            }
+        }),
+        ["empty", path] => at(view, path, &mut |map, last| {
+            if let Some(Value::Object(inner)) = map.get_mut(last) {
+                inner.retain(|_, value| *value != json!([]));
+            }
+        }),
         ["everything", "degradation"] => {
             view["degradation"] =
-                json!({"minimal": true, "signals": [], "truncated_fields": ["*"]});
+                json!({"minimal": false, "signals": [], "truncated_fields": ["*"]});
         }
         other => panic!("unknown action {other:?}"),
     }
@@ -491,7 +496,7 @@ fn zero(view: &mut Value) {
     });
     if let Some(Value::Object(first)) = steps.get_mut("first_open") {
         first.retain(|_, value| {
-            ![json!(false), json!(null), json!(0), json!("off")].contains(value)
+            ![json!(false), json!(null), json!(0), json!("off"), json!([])].contains(value)
         });
     }
 }

@@ -1,0 +1,27 @@
+//! What makes a step done, as every view of the step to work on shows it (EASE-DONE-1).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tasks::step::{Checkpoint, Step};
+
+/// When a step counts as done, and what of it nobody has confirmed yet.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct DefinitionOfDone {
+    /// When it counts as done.
+    pub success_criteria: Vec<String>,
+    /// How that is checked.
+    pub tests: Vec<String>,
+    /// Required checkpoints without a confirmation.
+    pub unconfirmed: Vec<Checkpoint>,
+}
+
+impl DefinitionOfDone {
+    pub(super) fn of(step: &Step) -> Self {
+        Self {
+            success_criteria: step.success_criteria.clone(),
+            tests: step.tests.clone(),
+            unconfirmed: step.unconfirmed(),
+        }
+    }
+}
