@@ -25,7 +25,7 @@ use super::{
     respond::{StepName, first, shown},
 };
 use crate::{
-    OperationEffect, WarningCode,
+    Caller, OperationEffect, WarningCode,
     arguments::{Reason, invalid, invalid_with},
     call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
@@ -195,6 +195,8 @@ impl Operation for TasksEvidenceCapture {
         let (given, linked) = self.input.given(&bounds)?;
         let linked = linked.unwrap_or_default();
         let Some(sifted) = given.sift() else { return Err(empty_evidence()) };
+        let sifted = checked(sifted, &call.scene.caller);
+        let linked = if sifted.refuted.is_empty() { linked } else { Checkpoints::new() };
         let Guarded { expected_revision, idempotency_key } = self.guarded;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let docs = draft.documents();
@@ -259,6 +261,15 @@ pub(crate) fn capture(
     })
 }
 
+/// Adds the files that evidence links to and that do not exist where the caller works.
+pub(crate) fn checked(mut sifted: Sifted, caller: &Caller) -> Sifted {
+    let Some(directory) = &caller.directory else { return sifted };
+    let missing = sifted.kept.local_links().filter(|link| !directory.join(link).exists());
+    let missing: Vec<String> = missing.map(|link| format!("{link} does not exist")).collect();
+    sifted.refuted.extend(missing);
+    sifted
+}
+
 /// TASKS-EVD-1, TASKS-EVD-3: what proves something should name a command and a place to look.
 pub(crate) fn warn_weak(reply: &mut CallReply, sifted: &Sifted, proves: bool) {
     let mut lacks = Vec::new();
@@ -270,6 +281,11 @@ pub(crate) fn warn_weak(reply: &mut CallReply, sifted: &Sifted, proves: bool) {
     }
     if sifted.held_placeholder {
         lacks.push("real text in place of a placeholder");
+    }
+    if !sifted.refuted.is_empty() {
+        let message = format!("kept, but it proves nothing: {}", sifted.refuted.join(", "));
+        let recovery = "Mend what failed and attach the evidence of a run that succeeded.";
+        reply.warn(WarningCode::ProofWeak, message, recovery);
     }
     if !lacks.is_empty() {
         let message = format!("the proof lacks {}", lacks.join(" and "));

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     complete::warn_unchanged,
-    evidence::{Bounds, EvidenceInput, capture, warn_weak},
+    evidence::{Bounds, EvidenceInput, capture, checked, warn_weak},
     groups::{Guarded, OneStep, OneTask, WaitingForChecks},
     respond::{MacroEvent, StepName, public},
     resume_super::{RESUME_CHARS, SuperView},
@@ -30,7 +30,7 @@ use super::{
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
 };
 use crate::{
-    OperationEffect, Toolset, WarningCode,
+    Caller, OperationEffect, Toolset, WarningCode,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
     economy::SizeLimit,
     registry::Operation,
@@ -86,13 +86,15 @@ struct Proof {
 }
 
 impl ProofInput {
-    fn check(self) -> Result<Proof, CallFailure> {
+    fn check(self, caller: &Caller) -> Result<Proof, CallFailure> {
         let (given, linked) = match self {
             Self::Lines(lines) => (Given { checks: receipts(&lines), ..Given::default() }, None),
             Self::Evidence(input) => input.given(&Bounds::default())?,
         };
         let linked = linked.unwrap_or_else(|| Checkpoints::from([Checkpoint::Tests]));
-        Ok(Proof { sifted: given.sift(), linked })
+        let sifted = given.sift().map(|sifted| checked(sifted, caller));
+        let is_refuted = sifted.as_ref().is_some_and(|sifted| !sifted.refuted.is_empty());
+        Ok(Proof { sifted, linked: if is_refuted { Checkpoints::new() } else { linked } })
     }
 }
 
@@ -155,7 +157,7 @@ impl Operation for TasksMacroCloseStep {
             selector: self.step.optional(),
             checkpoints: self.checkpoints.unwrap_or_else(Confirmations::gate),
             note: self.note.map(|note| note.0),
-            proof: self.proof.map(ProofInput::check).transpose()?,
+            proof: self.proof.map(|proof| proof.check(&call.scene.caller)).transpose()?,
         };
         let size = call.size(self.resume_max_chars);
         let view = SuperView::embedded(call.app, size);

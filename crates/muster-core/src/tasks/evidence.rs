@@ -26,6 +26,8 @@ pub struct Given {
 pub struct Sifted {
     /// What is left.
     pub kept: Given,
+    /// Why it proves nothing: it shows a failure, or a file that does not exist (EASE-DONE-4).
+    pub refuted: Vec<String>,
     /// Whether there were placeholders.
     pub held_placeholder: bool,
 }
@@ -50,7 +52,27 @@ impl Given {
             return None;
         }
         let held_placeholder = to_fill || kept.len() < given;
-        Some(Sifted { kept, held_placeholder })
+        Some(Sifted { refuted: kept.failures(), kept, held_placeholder })
+    }
+
+    /// Items that show a failed command.
+    fn failures(&self) -> Vec<String> {
+        let code = |item: &Map<String, Value>| item.get("exit_code").and_then(Value::as_i64);
+        let codes = self.items.iter().enumerate().filter_map(|(at, item)| Some((at, code(item)?)));
+        let failed = codes.filter(|(_, code)| *code != 0);
+        failed.map(|(at, code)| format!("items[{at}] has exit code {code}")).collect()
+    }
+
+    /// Places on this machine that receipts and attachments link to.
+    pub fn local_links(&self) -> impl Iterator<Item = &str> {
+        let links = self.checks.iter().filter_map(|check| check.strip_prefix(LINK));
+        let places = links.chain(self.attachments.iter().map(String::as_str)).map(str::trim);
+        let is_path = |place: &&str| !place.contains(char::is_whitespace);
+        places.filter(is_path).filter_map(|place| match place.strip_prefix("file://") {
+            Some(path) => Some(path),
+            None if place.contains("://") => None,
+            None => Some(place),
+        })
     }
 
     fn len(&self) -> usize {

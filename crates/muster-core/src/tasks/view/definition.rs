@@ -12,6 +12,9 @@ pub struct DefinitionOfDone {
     pub success_criteria: Vec<String>,
     /// How that is checked.
     pub tests: Vec<String>,
+    /// Checks that it has to pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
     /// Required checkpoints without a confirmation.
     pub unconfirmed: Vec<Checkpoint>,
 }
@@ -21,6 +24,7 @@ impl DefinitionOfDone {
         Self {
             success_criteria: step.success_criteria.clone(),
             tests: step.tests.clone(),
+            checks: step.checks.clone(),
             unconfirmed: step.unconfirmed(),
         }
     }
