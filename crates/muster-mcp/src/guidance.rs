@@ -71,7 +71,8 @@ const ADVICE: [Advice; 9] = [
 pub(crate) fn instructions(best: &Best<'_>, workspace: Option<&str>) -> String {
     let mut text = String::from(
         "Muster keeps plans, tasks and steps. A step is done only when its checkpoints are \
-         confirmed and its proof is there; a refusal says what is missing and what to call next.\n",
+         confirmed and its proof is there; a refusal says what is missing and what to call next. \
+         Checks that a step names are run for you when you close it.\n",
     );
     match workspace {
         Some(workspace) => text.push_str(&format!("The workspace here is {workspace:?}.\n")),

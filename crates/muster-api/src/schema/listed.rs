@@ -104,12 +104,45 @@ enum Place {
 /// A schema as agents list it.
 pub(crate) fn listed(schema: &Schema) -> Schema {
     let mut root = schema.clone();
+    hide_rare(&mut root);
     drop_bounds(&mut root);
     for_fields(&mut root, &mut |argument| {
         shorten(argument, Place::Argument);
         say_shortly(argument);
     });
     parts::name_repeated(root)
+}
+
+/// Arguments that tune the parts of a view. They are accepted and the reference describes them; a
+/// model that pays for every tool it is offered needs them too rarely.
+const RARE: [&str; 13] = [
+    "decisions_limit",
+    "evidence_limit",
+    "blockers_limit",
+    "trace_limit",
+    "cards_limit",
+    "notes_cursor",
+    "trace_cursor",
+    "cards_cursor",
+    "graph_diff_limit",
+    "graph_diff_cursor",
+    "plans_status",
+    "tasks_status",
+    "think",
+];
+
+/// Leaves out second names of arguments and rare ones. What is listed is then no longer all that is
+/// accepted, so it does not say so.
+fn hide_rare(schema: &mut Schema) {
+    let Some(properties) = schema.properties_mut() else { return };
+    let before = properties.0.len();
+    properties.0.retain(|(name, argument)| {
+        let is_alias = argument.description().is_some_and(|words| words.starts_with("Same as "));
+        !is_alias && !RARE.contains(&name.as_str())
+    });
+    if properties.0.len() < before {
+        schema.take("additionalProperties");
+    }
 }
 
 /// Removes bounds from a schema and every schema inside it.

@@ -268,7 +268,7 @@ inline_schema!(Confirmations => {
             "items": {
                 "type": "object",
                 "properties": {
-                    "index": {"type": "integer", "minimum": 0},
+                    "index": {"type": "integer", "minimum": 0, "maximum": 999},
                     "evidence": {"type": "string", "maxLength": 2000},
                 },
                 "required": ["index"],

@@ -98,6 +98,7 @@ fn the_daily_toolset_is_small_and_complete() {
         "tasks_snapshot",
         "tasks_next",
         "tasks_step",
+        "tasks_check",
         "tasks_context",
         "tasks_handoff",
         "todo_read",

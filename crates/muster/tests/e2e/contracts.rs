@@ -63,6 +63,7 @@ topics![
     batch,
     bootstrap,
     budgets,
+    check,
     completion,
     context,
     create,
