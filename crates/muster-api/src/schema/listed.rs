@@ -131,18 +131,13 @@ const RARE: [&str; 13] = [
     "think",
 ];
 
-/// Leaves out second names of arguments and rare ones. What is listed is then no longer all that is
-/// accepted, so it does not say so.
+/// Leaves out second names of arguments and rare ones.
 fn hide_rare(schema: &mut Schema) {
     let Some(properties) = schema.properties_mut() else { return };
-    let before = properties.0.len();
     properties.0.retain(|(name, argument)| {
         let is_alias = argument.description().is_some_and(|words| words.starts_with("Same as "));
         !is_alias && !RARE.contains(&name.as_str())
     });
-    if properties.0.len() < before {
-        schema.take("additionalProperties");
-    }
 }
 
 /// Removes bounds from a schema and every schema inside it.
