@@ -27,7 +27,7 @@ const CHECKS_SECONDS_MAX: u64 = 3_600;
 /// How long a hook may take beside the checks.
 const OWN_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long agents have to wait for a hook at least: longer than it takes.
-pub(super) const HOST_SECONDS: u64 = CHECKS_SECONDS + 15;
+pub(crate) const HOST_SECONDS: u64 = CHECKS_SECONDS + 15;
 
 /// Commands for the hooks of an agent
 ///
