@@ -17,10 +17,14 @@ use std::{
 
 use muster_agents::checks::CheckTicket;
 use muster_core::{
-    CallFacts,
-    checks::project::ProjectFiles,
+    CallFacts, ListOrder, ListQuery,
+    checks::{
+        project::ProjectFiles,
+        record::{CHECK_RUN_KIND, CheckRecord},
+        verdict::Verdict,
+    },
     tasks::{
-        TaskAggregate, TaskCommand, TaskDocs, TaskEvent, TaskResult,
+        TaskAggregate, TaskCommand, TaskDocs, TaskDocument, TaskEvent, TaskResult,
         check_gate::{CheckGate, CheckState, ProjectGate},
         command::{StepSelector, StepTarget},
         entity::Task,
@@ -39,6 +43,9 @@ use crate::{ApiError, App, Caller, call::CallFailure};
 
 /// What the record of a check says that took too long for a hook.
 const OVERTIME: &str = "it took longer than a hook may wait";
+
+/// Runs of a check that are looked at for how long it takes.
+const RECENT_RUNS: u32 = 10;
 
 /// A step in progress whose checks do not hold.
 #[derive(Clone, Debug)]
@@ -66,8 +73,8 @@ pub struct AgentStop<'a> {
 impl App {
     /// Answers an agent that wants to stop: the steps because of which it may not. Runs the checks
     /// that may pass now and are not known to take longer than the request waits.
-    pub fn answer_stop(&self, request: &AgentStop<'_>) -> Result<Vec<UnprovenStep>, ApiError> {
-        self.stop_reply(request).map_err(|failure| *failure.error)
+    pub fn answer_stop(&self, request: &AgentStop<'_>) -> Result<Vec<UnprovenStep>, Box<ApiError>> {
+        self.stop_reply(request).map_err(|failure| failure.error)
     }
 
     fn stop_reply(&self, request: &AgentStop<'_>) -> Result<Vec<UnprovenStep>, CallFailure> {
@@ -133,15 +140,34 @@ impl App {
             let Some(wish) = self.check_wish(request.workspace, project, name, by) else {
                 continue;
             };
-            let ledger = self.checks().ledger(request.workspace, name).map_err(not_run)?;
-            let definition = wish.definition.digest();
-            let mut known = ledger.entries.iter().rev();
-            let last = known.find(|entry| entry.definition == definition);
-            if last.is_none_or(|last| Duration::from_millis(last.duration_ms) < request.wait) {
+            let last = self.last_duration(request.workspace, name, &wish.definition.digest())?;
+            if last.is_none_or(|last| last < request.wait) {
                 tickets.push(self.checks().request(wish).map_err(not_run)?);
             }
         }
         self.wait_for(&tickets, deadline)
+    }
+
+    /// How long a check took when it ran last, also if it was ended.
+    fn last_duration(
+        &self,
+        workspace: &WorkspaceId,
+        name: &str,
+        definition: &str,
+    ) -> Result<Option<Duration>, CallFailure> {
+        let newest = ListQuery {
+            parent: Some(name.to_owned()),
+            order: ListOrder::Descending,
+            limit: Some(RECENT_RUNS),
+            ..ListQuery::of(CHECK_RUN_KIND)
+        };
+        let view = |docs: &TaskDocs| {
+            let records = docs.list(&newest)?.into_iter().filter_map(TaskDocument::as_check_run);
+            let mut same = records.filter(|record| record.definition == definition);
+            Ok(same.find_map(duration))
+        };
+        let found = self.engine().read::<TaskAggregate, _>(&workspace.stream(), view);
+        found.map_err(|error| failure(workspace, error))
     }
 
     /// Waits for runs and ends those that take too long: this process is about to end.
@@ -224,6 +250,14 @@ fn unproven_step(task: &Task, step: &Step, checks: Vec<CheckGate>) -> UnprovenSt
         reply: None,
         refusals,
     }
+}
+
+/// How long a run took. One that was interrupted would have taken longer, so that it is tried again
+/// only with much more time.
+fn duration(record: &CheckRecord) -> Option<Duration> {
+    let millis = u64::try_from(record.finished_at?.0 - record.started_at?.0).ok()?;
+    let factor = if record.verdict == Some(Verdict::Interrupted) { 2 } else { 1 };
+    Some(Duration::from_millis(millis) * factor)
 }
 
 fn names(steps: &[UnprovenStep]) -> BTreeSet<String> {

@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    io::Write as _,
+    io::{self, Write as _},
     path::Path,
     process::{Output, Stdio},
     time::{Duration, Instant},
@@ -38,7 +38,10 @@ fn hook_in(directory: &Path, words: &[&str], input: &str) -> Output {
     command.args(words).current_dir(directory);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    if let Err(error) = child.stdin.take().unwrap().write_all(input.as_bytes()) {
+        // A hook that is not understood ends before it reads.
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
     child.wait_with_output().unwrap()
 }
 
