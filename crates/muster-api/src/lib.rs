@@ -68,7 +68,7 @@ pub use sessions::{
     SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Told,
     TreeRequest, TreeStage, session_event_text,
 };
-pub use tasks::{CALL_BYTES_MAX, Focus};
+pub use tasks::{AgentStop, CALL_BYTES_MAX, Focus, UnprovenStep};
 pub use todos::SessionBinding;
 pub use toolset::Toolset;
 pub use watch::CallWatch;

@@ -43,6 +43,7 @@ mod resume_super;
 mod setup;
 mod step_door;
 mod steps;
+mod stop;
 mod storage;
 mod think;
 mod think_tools;
@@ -56,6 +57,7 @@ pub(crate) use delta::Position;
 pub use evidence::CALL_BYTES_MAX;
 pub use focus::Focus;
 pub(crate) use groups::TargetName;
+pub use stop::{AgentStop, UnprovenStep};
 pub(crate) use work::Write;
 
 use crate::OperationRow;

@@ -21,6 +21,7 @@ pub mod patch;
 pub mod path;
 pub mod rejection;
 pub mod step;
+pub mod stop;
 pub mod templates;
 #[cfg(test)]
 mod tests;

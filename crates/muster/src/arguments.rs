@@ -134,6 +134,8 @@ impl ProgramCommand {
     pub(crate) fn log_level(&self) -> Level {
         match self {
             Self::Serve(_) => Level::INFO,
+            // The host shows what a hook writes to stderr.
+            Self::Hook(_) => Level::ERROR,
             Self::Mcp(_)
             | Self::Call(_)
             | Self::Tasks(_)
@@ -150,7 +152,6 @@ impl ProgramCommand {
             | Self::PageSessions(_)
             | Self::Passphrase(_)
             | Self::Explain(_)
-            | Self::Hook(_)
             | Self::Init(_)
             | Self::Setup(_)
             | Self::Export(_)

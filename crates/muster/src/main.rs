@@ -30,7 +30,16 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     // Handles --version and --help before anything else is set up.
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return commands::hook::misused(&error).unwrap_or_else(|| error.exit()),
+    };
+    if let CommandLineJob::Command(ProgramCommand::Hook(hook)) = &arguments.job {
+        if let Some(code) = hook.gate() {
+            return code;
+        }
+        return commands::hook::guarded(hook.limit(), || run(arguments));
+    }
     match run(arguments) {
         Ok(code) => code,
         Err(error) => {
@@ -42,11 +51,6 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { shared, job } = arguments;
-    if let CommandLineJob::Command(ProgramCommand::Hook(hook)) = &job
-        && let Some(code) = hook.gate()
-    {
-        return Ok(code);
-    }
     let outcome = match job {
         // This process becomes another program, so nothing is set up that only this one needs.
         CommandLineJob::Contained(contained) => return Ok(commands::contained::run(&contained)),

@@ -10,7 +10,6 @@
 mod files;
 mod go;
 mod node;
-mod paths;
 mod python;
 mod rust;
 mod targets;
@@ -94,7 +93,6 @@ const TOOLS: [ToolRow; 7] = [
 /// The checks that fit a repository, the main one first.
 #[must_use]
 pub fn propose(files: &RepositoryFiles) -> Vec<ProposedCheck> {
-    let paths = paths::relevant(files);
     let mut proposed: Vec<ProposedCheck> = Vec::new();
     for row in &TOOLS {
         for suggestion in (row.suggest)(files) {
@@ -104,7 +102,7 @@ pub fn propose(files: &RepositoryFiles) -> Vec<ProposedCheck> {
             let name = free_name(&proposed, suggestion.name, row.tool);
             let is_main = suggestion.kind == SuggestionKind::Tests && !has_tests(&proposed);
             let because = suggestion.because;
-            let definition = definition(suggestion, &paths, is_main);
+            let definition = definition(suggestion, is_main);
             proposed.push(ProposedCheck { name, because, definition });
         }
     }
@@ -129,13 +127,14 @@ fn free_name(proposed: &[ProposedCheck], name: &str, tool: &str) -> String {
     }
 }
 
-fn definition(suggestion: Suggestion, paths: &[String], is_main: bool) -> CheckDefinition {
+fn definition(suggestion: Suggestion, is_main: bool) -> CheckDefinition {
     let env = suggestion.env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     CheckDefinition {
         run: CheckCommand::Shell(suggestion.command),
         timeout_seconds: suggestion.minutes * 60,
         report: suggestion.report,
-        paths: paths.to_owned(),
+        // A guess that misses a file would let a stale verdict hold.
+        paths: Vec::new(),
         proves: match suggestion.kind {
             SuggestionKind::Tests => Checkpoints::from([Checkpoint::Tests]),
             SuggestionKind::Style => Checkpoints::new(),

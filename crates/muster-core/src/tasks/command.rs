@@ -1,9 +1,12 @@
 //! Commands of a workspace. Targets are already resolved; steps are still given as the caller
 //! selected them, because finding them belongs to the decision.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::{
+    check_gate::CheckState,
     entity::{TaskAnswer, TaskStatus},
     event::{EditKind, MetaPatch, OwnPatch, StepFields, WaiverChange},
     history::HistoryOperation,
@@ -63,6 +66,12 @@ pub enum TaskCommand {
         blocked: bool,
         /// Why.
         reason: Option<String>,
+    },
+    /// Answer an agent that wants to stop although checks of the step do not hold.
+    AnswerStop {
+        step: StepTarget,
+        /// The checks that do not hold.
+        checks: BTreeMap<String, CheckState>,
     },
     /// Delete a step and everything below it.
     DeleteStep {

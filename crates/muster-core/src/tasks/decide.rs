@@ -55,6 +55,7 @@ pub(super) fn decide(docs: &TaskDocs, call: &CallFacts, command: &TaskCommand) -
         TaskCommand::BlockStep { step, blocked, reason } => {
             closing::block(docs, call, step, (*blocked, reason.as_deref()))
         }
+        TaskCommand::AnswerStop { step, checks } => step::answer_stop(docs, step, checks),
         TaskCommand::DeleteStep { step } => removal::step(docs, step),
         TaskCommand::AddNode { step, title, fields } => node::add(docs, step, title, fields),
         TaskCommand::DefineNode { node, fields, given } => node::define(docs, node, fields, given),

@@ -17,7 +17,7 @@ pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, Note
 pub use step::{
     AddedStep, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
     StepFields, StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
-    TaskRef,
+    StopAnswered, TaskRef,
 };
 
 use crate::checks::project::AcceptedProject;
@@ -61,6 +61,8 @@ pub enum TaskEvent {
     StepReopened(StepReopened),
     /// A step was blocked or unblocked.
     StepBlockSet(StepBlockSet),
+    /// An agent wanted to stop although checks of the step did not hold.
+    StopAnswered(StopAnswered),
     /// A step and everything below it was deleted.
     StepDeleted(StepDeleted),
     /// A node was added to a step's sub-plan.
@@ -115,6 +117,7 @@ impl TaskEvent {
             Self::StepDone(done) => Some(&done.step),
             Self::StepReopened(reopened) => Some(&reopened.step),
             Self::StepBlockSet(set) => Some(&set.step),
+            Self::StopAnswered(answered) => Some(&answered.step),
             Self::StepDeleted(deleted) => Some(&deleted.step),
             Self::NodeAdded(added) => Some(&added.step),
             Self::NodeDefined(defined) => Some(&defined.step),
@@ -191,6 +194,7 @@ impl TaskEvent {
             | Self::ContractSet(_)
             | Self::StepNoted(_)
             | Self::StepBlockSet(_)
+            | Self::StopAnswered(_)
             | Self::NodeDeleted(_)
             | Self::EvidenceCaptured(_)
             | Self::CardsCommitted(_)

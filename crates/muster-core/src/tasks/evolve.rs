@@ -45,6 +45,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::StepsAdded(added) => step::added(docs, added, moment),
         TaskEvent::StepDefined(defined) => step::defined(docs, defined, moment),
         TaskEvent::StepNoted(noted) => step::noted(docs, noted, moment),
+        TaskEvent::StopAnswered(answered) => step::stop_answered(docs, answered, moment),
         TaskEvent::StepVerified(verified) => step::verified(docs, verified, moment),
         TaskEvent::StepDone(done) => step::done(docs, done, by, moment),
         TaskEvent::StepReopened(reopened) => step::reopened(docs, reopened, moment),

@@ -11,6 +11,7 @@ use super::{
     id::{CheckRunId, NodeId, StepId},
     optional,
     path::StepPath,
+    stop::UnprovenStop,
 };
 use crate::{Author, Timestamp};
 
@@ -177,6 +178,9 @@ pub struct Step {
     /// Present while it is blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<StepBlock>,
+    /// Present when an agent wanted to stop although its checks did not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproven_stop: Option<UnprovenStop>,
     /// Sub-plan, by ordinal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<StepNode>,
@@ -337,6 +341,7 @@ impl Step {
             closed_by: None,
             waiver: None,
             block: None,
+            unproven_stop: None,
             nodes: Vec::new(),
             notes: 0,
             evidence: 0,

@@ -5,6 +5,7 @@ mod checks;
 mod lint;
 mod model;
 mod rules;
+mod stops;
 mod views;
 
 use super::{

@@ -13,6 +13,7 @@ use super::{
     entity::TaskStatus,
     event::{EditKind, WaiverChange},
     id::{EntityId, EntityKind, PlanId},
+    stop::StopReply,
 };
 use crate::{Author, EventStamp, Json, Recorded};
 
@@ -150,6 +151,10 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
         TaskEvent::StepReopened(_) => "step_reopened",
         TaskEvent::StepBlockSet(set) if set.blocked => "step_blocked",
         TaskEvent::StepBlockSet(_) => "step_unblocked",
+        TaskEvent::StopAnswered(answered) => match answered.reply {
+            StopReply::Refused => "stop_refused",
+            StopReply::Allowed => "stop_allowed",
+        },
         TaskEvent::StepDeleted(_) => "step_deleted",
         TaskEvent::NodeAdded(_) => "task_node_added",
         TaskEvent::NodeDefined(_) => "task_node_defined",
@@ -200,6 +205,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         | TaskEvent::StepDone(_)
         | TaskEvent::StepReopened(_)
         | TaskEvent::StepBlockSet(_)
+        | TaskEvent::StopAnswered(_)
         | TaskEvent::StepDeleted(_)
         | TaskEvent::NodeAdded(_)
         | TaskEvent::NodeDefined(_)
@@ -248,6 +254,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::StepDone(_)
         | TaskEvent::StepReopened(_)
         | TaskEvent::StepBlockSet(_)
+        | TaskEvent::StopAnswered(_)
         | TaskEvent::StepDeleted(_)
         | TaskEvent::CardsCommitted(_)
         | TaskEvent::NoteCommitted(_)

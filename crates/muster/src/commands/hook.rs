@@ -1,13 +1,17 @@
 //! `muster hook`: the commands that an agent's own hooks run.
 
+mod guard;
 mod input;
 mod pre_tool_use;
 mod session_start;
 mod stop;
+mod unproven;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand};
+
+pub(crate) use guard::{guarded, misused};
 
 use crate::{
     config::{Settings, TOOLSET},
@@ -17,10 +21,19 @@ use crate::{
     workspace::Undecided,
 };
 
+/// Seconds that a hook may run checks, unless it says otherwise.
+const CHECKS_SECONDS: u64 = 45;
+const CHECKS_SECONDS_MAX: u64 = 3_600;
+/// How long a hook may take beside the checks.
+const OWN_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long agents have to wait for a hook at least: longer than it takes.
+pub(crate) const HOST_SECONDS: u64 = CHECKS_SECONDS + 15;
+
 /// Commands for the hooks of an agent
 ///
 /// They read the hook's JSON from stdin if there is any, and work without it.
-/// `muster setup claude` shows how to configure them.
+/// `muster setup` shows how to configure them. On
+/// any error of Muster the agent goes on, with one line on stderr.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -51,11 +64,34 @@ enum Event {
     PreToolUse(pre_tool_use::HookEndpoint),
     /// Fail with exit code 2 while started work has not passed its gate
     ///
-    /// A step is started when it is open and has a confirmation, a note or evidence. While such a
-    /// step of the focused task lacks a checkpoint or a proof, the reason is printed on stderr and
-    /// the exit code is 2; otherwise it is 0. An agent that was held back once in a turn
-    /// (stop_hook_active in the hook's JSON) may stop.
-    Stop,
+    /// A step is started when it is open and has a confirmation, a note or evidence. While checks
+    /// of such a step of the focused task do not hold, the reason is printed on stderr and the exit
+    /// code is 2, at most three times for a step; then the agent may stop, and the step is marked
+    /// for a person. Checks that are quick enough are run first. A blocked step keeps nobody.
+    ///
+    /// A step that lacks another checkpoint or a proof keeps an agent once in a turn
+    /// (stop_hook_active in the hook's JSON). On any error the agent may stop.
+    Stop(CheckWait),
+    /// Fail with exit code 2 while checks of the started step do not hold
+    ///
+    /// For agents that ask before they mark one of their own tasks as completed. It looks at
+    /// checks as `muster hook stop` does, and counts for the same three times.
+    TaskCompleted(CheckWait),
+}
+
+/// How long a hook may run checks.
+#[derive(Args)]
+struct CheckWait {
+    /// Seconds that checks may run
+    #[arg(long = "wait", value_name = "SECONDS", default_value_t = CHECKS_SECONDS,
+          value_parser = clap::value_parser!(u64).range(..=CHECKS_SECONDS_MAX))]
+    seconds: u64,
+}
+
+impl CheckWait {
+    fn time(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
 }
 
 impl Hook {
@@ -64,7 +100,15 @@ impl Hook {
     pub(crate) fn gate(&self) -> Option<ExitCode> {
         match &self.event {
             Event::PreToolUse(asking) => Some(pre_tool_use::run(asking)),
-            Event::SessionStart | Event::Stop => None,
+            Event::SessionStart | Event::Stop(_) | Event::TaskCompleted(_) => None,
+        }
+    }
+
+    /// How long the hook may take in all.
+    pub(crate) fn limit(&self) -> Duration {
+        match &self.event {
+            Event::SessionStart | Event::PreToolUse(_) => OWN_TIME_MAX,
+            Event::Stop(wait) | Event::TaskCompleted(wait) => wait.time() + OWN_TIME_MAX,
         }
     }
 }
@@ -89,7 +133,10 @@ pub(crate) fn run(settings: &Settings, hook: &Hook) -> anyhow::Result<ExitCode> 
     };
     match &hook.event {
         Event::SessionStart => session_start::run(&desk),
-        Event::Stop => stop::run(&desk, &said, settings.get(&TOOLSET)?.value),
+        Event::Stop(wait) => stop::run(&desk, &said, (settings.get(&TOOLSET)?.value, wait.time())),
+        Event::TaskCompleted(wait) => {
+            stop::task_completed(&desk, (settings.get(&TOOLSET)?.value, wait.time()))
+        }
         Event::PreToolUse(asking) => Ok(pre_tool_use::run(asking)),
     }
 }

@@ -65,9 +65,9 @@ pub(crate) struct SetupCommand {
 pub(super) enum Agent {
     /// Claude Code: MCP server and hooks
     Claude,
-    /// Codex CLI: MCP server
+    /// Codex CLI: MCP server and hook; codex asks you once to trust the hook
     Codex,
-    /// Gemini CLI: MCP server
+    /// Gemini CLI: MCP server and hook
     Gemini,
 }
 
@@ -78,6 +78,14 @@ impl Agent {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+        }
+    }
+
+    /// What is left to do in the agent itself.
+    fn remark(self) -> &'static str {
+        match self {
+            Self::Codex => "codex runs a hook only after you trusted it: type /hooks in codex.\n",
+            Self::Claude | Self::Gemini => "",
         }
     }
 
@@ -121,6 +129,7 @@ pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<E
         text += "Nothing was written: add --write to write it.\n";
     } else if setup.write {
         text += "Restart the agent to use it.\n";
+        text += setup.agent.remark();
     }
     output::print_on(screen, &text)?;
     Ok(ExitCode::SUCCESS)

@@ -29,6 +29,7 @@ mod security;
 mod session_commands;
 mod sessions;
 mod setup;
+mod stopping;
 mod storage;
 mod terminal;
 mod transfer;

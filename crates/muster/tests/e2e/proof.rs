@@ -27,16 +27,16 @@ const PROJECT: &str = "workspace = \"acme\"\ngates = \"plain\"\n\n[checks.tests]
      run = \"grep -q good state.txt\"\nrequired = true\n";
 
 /// A repository whose checks a person has accepted, next to a store.
-pub(super) struct Proving {
+pub(crate) struct Proving {
     folder: tempfile::TempDir,
 }
 
 impl Proving {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(PROJECT)
     }
 
-    fn with(project: &str) -> Self {
+    pub(crate) fn with(project: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
         let stage = Self { folder };
@@ -53,19 +53,19 @@ impl Proving {
         at_a_terminal(&self.store(), &words, &[("Type yes or no: ", "yes\r")])
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(super) fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.path("work")
     }
 
-    pub(super) fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.path("store")
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.work().join(name), text).unwrap();
     }
 
@@ -80,29 +80,29 @@ impl Proving {
         self.git(&["commit", "-q", "--allow-empty", "-m", "a state"]);
     }
 
-    pub(super) fn agent(&self) -> Agent {
+    pub(crate) fn agent(&self) -> Agent {
         Agent::start_at(&self.store(), &self.work(), &[])
     }
 
-    pub(super) fn runs(&self) -> usize {
+    pub(crate) fn runs(&self) -> usize {
         fs::read_to_string(self.path("runs")).map_or(0, |ran| ran.lines().count())
     }
 }
 
 /// Calls an operation in the workspace.
-pub(super) fn call(agent: &mut Agent, operation: &str, mut arguments: Value) -> Value {
+pub(crate) fn call(agent: &mut Agent, operation: &str, mut arguments: Value) -> Value {
     arguments["workspace"] = json!(WORKSPACE);
     agent.call(operation, &arguments).unwrap()
 }
 
-pub(super) fn ok(agent: &mut Agent, operation: &str, arguments: Value) -> Value {
+pub(crate) fn ok(agent: &mut Agent, operation: &str, arguments: Value) -> Value {
     let answer = call(agent, operation, arguments);
     assert_eq!(answer["success"], true, "{operation}: {answer:#}");
     answer["result"].clone()
 }
 
 /// A task with one step that names a check; its id.
-pub(super) fn start(agent: &mut Agent, check: &str) -> String {
+pub(crate) fn start(agent: &mut Agent, check: &str) -> String {
     let steps = json!([{
         "title": "Make it good", "success_criteria": ["it is good"], "tests": ["look"],
         "checks": [check],

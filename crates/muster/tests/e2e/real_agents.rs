@@ -8,6 +8,8 @@ mod cases;
 mod cli;
 mod codex_alone;
 mod stage;
+#[cfg(target_os = "linux")]
+mod stopping;
 mod wire;
 mod worktree;
 

@@ -98,7 +98,9 @@ fn claude_gets_the_server_and_the_hooks_beside_its_own_settings() {
         json!({"type": "stdio", "command": program, "args": ["mcp", "--workspace", "w"]});
     assert_eq!(servers["mcpServers"]["muster"], expected);
     let hooks = &home.json(".claude/settings.json")["hooks"];
-    for (event, word) in [("SessionStart", "session-start"), ("Stop", "stop")] {
+    let events =
+        [("SessionStart", "session-start"), ("Stop", "stop"), ("TaskCompleted", "task-completed")];
+    for (event, word) in events {
         let command = format!("{program} hook {word} --workspace w");
         assert_eq!(hooks[event][0]["hooks"][0]["command"], command, "{hooks}");
     }
@@ -166,6 +168,27 @@ fn codex_gets_one_table_and_every_other_line_stays() {
 }
 
 #[test]
+fn codex_and_gemini_get_a_hook_beside_their_own() {
+    let program = path().to_str().unwrap();
+    let own = json!({"matcher": "*", "hooks": [{"type": "command", "command": "say done"}]});
+    let files = [
+        ("codex", ".codex/hooks.json", "Stop", 60),
+        ("gemini", ".gemini/settings.json", "AfterAgent", 60_000),
+    ];
+    for (agent, file, event, timeout) in files {
+        let home = Home::new();
+        home.write(file, &json!({"hooks": {event: [own]}}).to_string());
+        home.done(&[agent, "--write"]);
+        let command = format!("{program} hook stop");
+        let ours = json!({"type": "command", "command": command, "timeout": timeout});
+        let expected = json!([own, {"hooks": [ours]}]);
+        assert_eq!(home.json(file)["hooks"][event], expected, "{agent}");
+        home.done(&[agent, "--write"]);
+        assert_eq!(home.json(file)["hooks"][event], expected, "{agent}");
+    }
+}
+
+#[test]
 fn gemini_gets_the_server() {
     let home = Home::new();
     home.done(&["gemini", "--write"]);
@@ -181,8 +204,13 @@ fn a_project_has_files_and_a_workspace_of_its_own() {
     for agent in ["claude", "codex", "gemini"] {
         home.done(&[agent, "--dir", project.to_str().unwrap(), "--write"]);
     }
-    let names =
-        [".claude/settings.json", ".codex/config.toml", ".gemini/settings.json", ".mcp.json"];
+    let names = [
+        ".claude/settings.json",
+        ".codex/config.toml",
+        ".codex/hooks.json",
+        ".gemini/settings.json",
+        ".mcp.json",
+    ];
     assert_eq!(home.files(), names.map(|name| format!("rocket/{name}")));
     let server = &home.json("rocket/.mcp.json")["mcpServers"]["muster"];
     assert_eq!(server["args"], json!(["mcp", "--workspace", "rocket"]));

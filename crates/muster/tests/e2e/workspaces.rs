@@ -66,7 +66,7 @@ impl Checkout {
         let words = format!("trust '{}'", self.path("rocket").display());
         let question = "Type yes or no: ";
         let shown = at_a_terminal(&self.path("store"), &words, &[(question, "yes\r")]);
-        assert!(shown.contains("Accepted."), "{shown}");
+        assert!(shown.contains("Accepted for the tasks"), "{shown}");
     }
 
     fn create(&self, title: &str) {

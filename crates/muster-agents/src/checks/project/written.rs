@@ -18,12 +18,14 @@ const MEANINGS: [(&str, &str); 10] = [
     ("run", "The command line; it runs in the directory of this file."),
     ("timeout", "A run that takes longer is stopped: 90s, 10m, 2h."),
     ("report", "The JUnit report that the command writes, for the counts and names of tests."),
-    ("paths", "The files that the verdict depends on; without this key, all files."),
+    ("paths", PATHS_MEANING),
     ("proves", "The checkpoints of a step that a pass confirms; the default is [\"tests\"]."),
     ("required", "Every task has to pass it before it is done."),
     ("env", "Variables for the command."),
     ("guard_count", "false: fewer tests than before are not reported."),
 ];
+const PATHS_MEANING: &str =
+    "The files that the verdict depends on; without this key, all that git does not ignore.";
 /// A file without checks shows how to add one.
 const EXAMPLE: &str = "
 # No test command was found. A check is a command that the work has to pass:
@@ -96,7 +98,9 @@ impl Writing {
         if let Some(report) = &check.report {
             self.set(&mut table, "report", report.as_str());
         }
-        if !check.paths.is_empty() {
+        if check.paths.is_empty() {
+            self.show_paths(&mut table);
+        } else {
             self.set(&mut table, "paths", list(&check.paths));
         }
         if check.proves != Checkpoints::from([Checkpoint::Tests]) {
@@ -115,6 +119,18 @@ impl Writing {
             self.set(&mut table, "guard_count", false);
         }
         table
+    }
+
+    /// Shows once how to name the files of a check, below what the table has so far.
+    fn show_paths(&mut self, table: &mut Table) {
+        let last = table.iter_mut().last();
+        let last = last.and_then(|(_, item)| item.as_value_mut());
+        if let Some(last) = last
+            && self.explained.insert("paths")
+        {
+            let example = format!("\n# {PATHS_MEANING}\n# paths = [\"src/**\"]");
+            last.decor_mut().set_suffix(example);
+        }
     }
 
     /// Adds a key, with what it means if the file has not said so yet.
@@ -198,6 +214,24 @@ mod tests {
         let read = parse(&written).unwrap_or_else(|problem| panic!("{}", problem.message));
         assert_eq!(read, project, "{written}");
         insta::assert_snapshot!(written);
+    }
+
+    #[test]
+    fn files_of_a_check_are_shown_as_an_example_once() {
+        let tests = CheckDefinition {
+            required: true,
+            ..check(CheckCommand::Shell("make test".to_owned()))
+        };
+        let lint = check(CheckCommand::Shell("make lint".to_owned()));
+        let checks = BTreeMap::from([("tests".to_owned(), tests), ("lint".to_owned(), lint)]);
+        let project = ProjectDefinition { checks, ..ProjectDefinition::default() };
+        let written = text(&project);
+        let read = parse(&written).unwrap_or_else(|problem| panic!("{}", problem.message));
+        assert_eq!(read, project, "{written}");
+        assert_eq!(written.matches("# paths = [\"src/**\"]\n").count(), 1, "{written}");
+        let read = parse(&written.replace("# paths", "paths"));
+        let read = read.unwrap_or_else(|problem| panic!("{}", problem.message));
+        assert_eq!(read.checks["tests"].paths, ["src/**"], "the example can be used");
     }
 
     #[test]

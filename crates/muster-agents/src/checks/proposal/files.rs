@@ -1,7 +1,7 @@
 //! The files that proposals are made from. This is the only place that reads them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, Read as _},
     path::Path,
@@ -38,8 +38,8 @@ const WORKFLOWS_MAX: usize = 50;
 /// What is at the root of a repository.
 #[derive(Clone, Debug, Default)]
 pub struct RepositoryFiles {
-    /// Names of the entries at the root, and whether each is a directory.
-    entries: BTreeMap<String, bool>,
+    /// Names of the entries at the root.
+    entries: BTreeSet<String>,
     /// By path.
     texts: BTreeMap<String, String>,
     workflows: Vec<String>,
@@ -50,9 +50,7 @@ impl RepositoryFiles {
     pub fn read(root: &Path) -> io::Result<Self> {
         let mut files = Self::default();
         for entry in fs::read_dir(root)? {
-            let entry = entry?;
-            let is_directory = entry.path().is_dir();
-            files.entries.insert(entry.file_name().to_string_lossy().into_owned(), is_directory);
+            files.entries.insert(entry?.file_name().to_string_lossy().into_owned());
         }
         for name in TEXTS {
             if let Some(text) = text_of(&root.join(name)) {
@@ -65,16 +63,12 @@ impl RepositoryFiles {
 
     /// Whether the root has an entry of this name.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
+        self.entries.contains(name)
     }
 
     /// The text of a file, if it is there.
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
-    }
-
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.entries.iter().map(|(name, is_directory)| (name.as_str(), *is_directory))
     }
 
     pub(super) fn workflows(&self) -> impl Iterator<Item = &str> {

@@ -7,14 +7,17 @@ use crate::{
     CallFacts, WorkRefusal,
     tasks::{
         TaskDocs, TaskEvent, TaskRejection, TaskResult,
-        check_gate::ProjectGate,
+        check_gate::{CheckState, ProjectGate},
         command::{AddSteps, DefineStep, NewStep, StepTarget},
-        event::{AddedStep, StepDefined, StepFields, StepNoted, StepVerified, StepsAdded},
+        event::{
+            AddedStep, StepDefined, StepFields, StepNoted, StepVerified, StepsAdded, StopAnswered,
+        },
         id::StepId,
         lookup,
         path::{STEP_DEPTH_MAX, StepPath},
         rejection::PersonalAct,
         step::{Checkpoint, ItemConfirmation, ProofModes, Step},
+        stop::UnprovenStop,
     },
 };
 
@@ -149,6 +152,19 @@ pub(super) fn note(docs: &TaskDocs, target: &StepTarget, note: &str) -> Decision
         note_seq: step.notes + 1,
         note: note.to_owned(),
     })])
+}
+
+/// Nothing happens once an agent was allowed to stop, or when the step was closed meanwhile.
+pub(super) fn answer_stop(
+    docs: &TaskDocs,
+    target: &StepTarget,
+    checks: &BTreeMap<String, CheckState>,
+) -> Decision {
+    let (task, step) = lookup::task_and_step(docs, target)?;
+    let reply = UnprovenStop::reply(step.unproven_stop.as_ref()).filter(|_| !step.is_closed());
+    let Some(reply) = reply else { return Ok(Vec::new()) };
+    let step = step_ref(docs, task, step)?;
+    Ok(vec![TaskEvent::StopAnswered(StopAnswered { step, checks: checks.clone(), reply })])
 }
 
 pub(super) fn verify(

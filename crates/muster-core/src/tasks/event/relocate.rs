@@ -41,6 +41,7 @@ impl TaskEvent {
             | Self::StepDone(_)
             | Self::StepReopened(_)
             | Self::StepBlockSet(_)
+            | Self::StopAnswered(_)
             | Self::StepDeleted(_)
             | Self::NodeAdded(_)
             | Self::NodeDefined(_)

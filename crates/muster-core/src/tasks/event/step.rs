@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Derived;
 use crate::tasks::{
+    check_gate::CheckState,
     id::{CheckRunId, NodeId, PlanId, StepId, TaskId},
     path::StepPath,
     step::{Checkpoint, ItemConfirmation, NodeFields, ProofModes, Step, StepNode, Waiver},
+    stop::StopReply,
 };
 
 /// Steps were added to a task.
@@ -146,6 +148,15 @@ pub struct StepBlockSet {
     pub blocked: bool,
     /// Why.
     pub reason: Option<String>,
+}
+
+/// An agent wanted to stop although checks of the step did not hold.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StopAnswered {
+    pub step: StepRef,
+    /// The checks that did not hold.
+    pub checks: BTreeMap<String, CheckState>,
+    pub reply: StopReply,
 }
 
 /// A step and everything below it was deleted.

@@ -13,6 +13,7 @@ use crate::{
         event::{
             Derived, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
             StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
+            StopAnswered,
         },
         id::EntityId,
         step::{Checkpoint, NodeFields, Step, StepBlock, StepNode, Waiver},
@@ -68,6 +69,17 @@ pub(super) fn noted(docs: &mut TaskDocs, noted: &StepNoted, moment: Moment) -> A
     mirror_note(docs, task.task.into(), &noted.note, meta, moment)
 }
 
+pub(super) fn stop_answered(
+    docs: &mut TaskDocs,
+    answered: &StopAnswered,
+    moment: Moment,
+) -> Applied {
+    change_step(docs, &answered.step, &Derived::default(), moment, |step| {
+        let stop = step.unproven_stop.get_or_insert_default();
+        stop.add(answered.reply, &answered.checks, moment.at);
+    })
+}
+
 pub(super) fn verified(docs: &mut TaskDocs, verified: &StepVerified, moment: Moment) -> Applied {
     change_step(docs, &verified.step, &verified.derived, moment, |step| {
         for (checkpoint, confirmed) in &verified.confirmations {
@@ -98,6 +110,7 @@ pub(super) fn done(
     change_step(docs, &done.step, &done.derived, moment, |step| {
         step.completed_at = Some(moment.at);
         step.closed_by = by.cloned();
+        step.unproven_stop = None;
         step.waiver = done.waiver.clone().map(|waiver| Waiver { at: moment.at, ..waiver });
         step.graph_seq = moment.seq;
     })

@@ -7,6 +7,7 @@ use super::gate::GateState;
 use crate::tasks::{
     entity::{TaskStatus, Urgency},
     step::{Checkpoint, SKIPPED_BLOCK, Step, StepNode, Waiver},
+    stop::UnprovenStop,
 };
 
 /// A step with everything it holds.
@@ -26,6 +27,9 @@ pub struct StepObject {
     pub waiver: Option<WaiverObject>,
     pub blocked: bool,
     pub block_reason: Option<String>,
+    /// Agents wanted to stop although checks of the step did not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproven_stop: Option<UnprovenStop>,
     pub notes_count: u32,
     pub evidence_count: u32,
     pub nodes: Vec<NodeObject>,
@@ -85,6 +89,7 @@ impl StepObject {
             waiver: WaiverObject::of_step(step),
             blocked: step.block.is_some(),
             block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),
+            unproven_stop: step.unproven_stop.clone(),
             notes_count: step.notes,
             evidence_count: step.evidence,
             nodes: step.nodes.iter().map(|node| NodeObject::of(step, node)).collect(),

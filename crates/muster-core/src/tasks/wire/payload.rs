@@ -76,6 +76,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::StepDone(_)
         | TaskEvent::StepReopened(_)
         | TaskEvent::StepBlockSet(_)
+        | TaskEvent::StopAnswered(_)
         | TaskEvent::StepDeleted(_)
         | TaskEvent::NodeAdded(_)
         | TaskEvent::NodeDefined(_)
@@ -127,6 +128,9 @@ fn of_step<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Err
         step(map, &set.step)?;
         map.serialize_entry("blocked", &set.blocked)?;
         map.serialize_entry("reason", &set.reason)
+    } else if let TaskEvent::StopAnswered(answered) = event {
+        step(map, &answered.step)?;
+        map.serialize_entry("checks", &answered.checks)
     } else if let TaskEvent::StepDeleted(deleted) = event {
         step(map, &deleted.step)?;
         map.serialize_entry("deleted_steps", &deleted.deleted_steps)?;

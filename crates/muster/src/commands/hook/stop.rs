@@ -1,8 +1,8 @@
 //! Keeps an agent from stopping in the middle of a step.
 
-use std::{fmt::Write as _, process::ExitCode};
+use std::{fmt::Write as _, process::ExitCode, time::Duration};
 
-use muster_api::Toolset;
+use muster_api::{Toolset, UnprovenStep};
 use muster_core::{
     tasks::{
         id::{EntityId, TaskId},
@@ -12,7 +12,7 @@ use muster_core::{
 };
 use serde_json::json;
 
-use super::input::HookInput;
+use super::{input::HookInput, unproven};
 use crate::{
     USAGE,
     commands::tasks::{calls::FocusCall, resumed, step::StepState},
@@ -27,15 +27,21 @@ const STEPS_NAMED_MAX: usize = 5;
 pub(super) fn run(
     desk: &OpenWorkspace,
     said: &HookInput,
-    toolset: Toolset,
+    (toolset, wait): (Toolset, Duration),
 ) -> anyhow::Result<ExitCode> {
+    let unproven = unproven::steps(desk, wait)?;
+    if let Some(code) = answered(desk, &unproven, toolset) {
+        return Ok(code);
+    }
     let Some(EntityId::Task(task)) = desk.ask(&FocusCall {})?.focus else {
         return Ok(ExitCode::SUCCESS);
     };
     let steps = resumed(desk, Some(&task.to_string()))?.of_task.map(|task| task.steps);
     let is_begun = |step: &&StepObject| {
         let state = StepState::from(*step);
-        state.in_progress() && !state.missing().is_empty()
+        // An agent that was let go is not held because of what the same checks would confirm.
+        let is_let_go = unproven.iter().any(|known| known.step.to_string() == step.step_id);
+        state.in_progress() && !state.missing().is_empty() && !is_let_go
     };
     let begun: Vec<&StepObject> = steps.iter().flatten().filter(is_begun).collect();
     if begun.is_empty() {
@@ -45,6 +51,25 @@ pub(super) fn run(
     output::remark(&reason);
     // It was held back once in this turn already: doing so again could go on forever.
     Ok(if said.stop_hook_active { ExitCode::SUCCESS } else { ExitCode::from(USAGE) })
+}
+
+/// Decides whether the agent may call something done: only the checks of its step count.
+pub(super) fn task_completed(
+    desk: &OpenWorkspace,
+    (toolset, wait): (Toolset, Duration),
+) -> anyhow::Result<ExitCode> {
+    let unproven = unproven::steps(desk, wait)?;
+    Ok(answered(desk, &unproven, toolset).unwrap_or(ExitCode::SUCCESS))
+}
+
+/// The reply because of checks that do not hold, written for the agent; `None` if they keep nobody.
+fn answered(desk: &OpenWorkspace, unproven: &[UnprovenStep], toolset: Toolset) -> Option<ExitCode> {
+    if let Some(reason) = unproven::refusal(desk, unproven, toolset) {
+        output::remark(&reason);
+        return Some(ExitCode::from(USAGE));
+    }
+    output::remark(&unproven::release(unproven)?);
+    Some(ExitCode::SUCCESS)
 }
 
 fn reason(task: TaskId, begun: &[&StepObject]) -> anyhow::Result<String> {

@@ -12,12 +12,12 @@ use super::{
     json,
     toml::ServerTable,
 };
-use crate::{config::Settings, storage};
+use crate::{commands::hook::HOST_SECONDS, config::Settings, storage};
 
 /// Name of the server in every configuration.
 pub(super) const SERVER: &str = "muster";
-/// Seconds that an agent waits for a hook.
-const HOOK_TIMEOUT_SECONDS: u64 = 30;
+/// Seconds that an agent waits for the hook at the start of a session.
+const START_TIMEOUT_SECONDS: u64 = 30;
 
 /// How an agent's configuration refers to this installation.
 pub(super) struct AgentInstallation {
@@ -49,7 +49,7 @@ impl AgentInstallation {
     pub(super) fn changes(&self, agent: Agent) -> anyhow::Result<Vec<FileChange>> {
         match agent {
             Agent::Claude => self.claude(),
-            Agent::Codex => Ok(vec![self.codex()?]),
+            Agent::Codex => self.codex(),
             Agent::Gemini => Ok(vec![self.gemini()?]),
         }
     }
@@ -66,8 +66,9 @@ impl AgentInstallation {
         let mut server = self.server();
         server.shift_insert(0, "type".to_owned(), json!("stdio"));
         let hooks = json!({
-            "SessionStart": self.hook("session-start"),
-            "Stop": self.hook("stop"),
+            "SessionStart": self.hook("session-start", START_TIMEOUT_SECONDS),
+            "Stop": self.hook("stop", HOST_SECONDS),
+            "TaskCompleted": self.hook("task-completed", HOST_SECONDS),
         });
         Ok(vec![
             json_change(servers, json!({"mcpServers": {SERVER: server}})),
@@ -75,7 +76,7 @@ impl AgentInstallation {
         ])
     }
 
-    fn codex(&self) -> anyhow::Result<FileChange> {
+    fn codex(&self) -> anyhow::Result<Vec<FileChange>> {
         let folder = match (&self.project, env::var_os("CODEX_HOME")) {
             (Some(project), _) => project.join(".codex"),
             (None, Some(folder)) => PathBuf::from(folder),
@@ -88,12 +89,18 @@ impl AgentInstallation {
         };
         let file = folder.join("config.toml");
         let snippet = table.text();
-        Ok(FileChange { file, snippet, edit: FileEdit::Toml(table) })
+        let hooks = json!({"Stop": self.hook("stop", HOST_SECONDS)});
+        Ok(vec![
+            FileChange { file, snippet, edit: FileEdit::Toml(table) },
+            json_change(folder.join("hooks.json"), json!({"hooks": hooks})),
+        ])
     }
 
     fn gemini(&self) -> anyhow::Result<FileChange> {
         let folder = self.project.clone().map_or_else(home, Ok)?;
-        let wanted = json!({"mcpServers": {SERVER: self.server()}});
+        // It counts in milliseconds.
+        let hooks = json!({"AfterAgent": self.hook("stop", HOST_SECONDS * 1_000)});
+        let wanted = json!({"mcpServers": {SERVER: self.server()}, "hooks": hooks});
         Ok(json_change(folder.join(".gemini/settings.json"), wanted))
     }
 
@@ -107,13 +114,14 @@ impl AgentInstallation {
         entry.as_object().cloned().unwrap_or_default()
     }
 
-    /// The hooks of one event: a list of groups, each with its commands.
-    fn hook(&self, event: &str) -> Value {
+    /// The hooks of one event: a list of groups, each with its commands. The timeout is in the unit
+    /// of the agent.
+    fn hook(&self, event: &str, timeout: u64) -> Value {
         let words = self.words(&format!("hook {event}"));
         let line = std::iter::once(&self.program).chain(&words).map(|word| shell_word(word));
         let command = line.collect::<Vec<_>>().join(" ");
         json!([{"hooks": [
-            {"type": "command", "command": command, "timeout": HOOK_TIMEOUT_SECONDS}
+            {"type": "command", "command": command, "timeout": timeout}
         ]}])
     }
 }

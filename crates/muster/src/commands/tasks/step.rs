@@ -173,7 +173,7 @@ impl StepState<'_> {
     }
 }
 
-/// What blocks a step, or what was skipped when it was forced.
+/// What blocks a step, what was skipped when it was forced, and whether an agent left it.
 pub(crate) fn troubles(step: &StepObject) -> Vec<String> {
     let block = StepState::from(step).block().map(|block| format!("⊘ {block}"));
     let waiver = step.waiver.as_ref().map(|waiver| {
@@ -182,7 +182,13 @@ pub(crate) fn troubles(step: &StepObject) -> Vec<String> {
         let skipped = waiver.skipped.join(", ");
         format!("⚑ closed by force: {reason} (skipped {skipped}{settled})")
     });
-    block.into_iter().chain(waiver).collect()
+    let left = step.unproven_stop.as_ref().filter(|stop| stop.allowed_at.is_some());
+    let left = left.map(|stop| {
+        let states = stop.checks.iter().map(|(name, state)| format!("{name} {}", state.name()));
+        let states = states.collect::<Vec<_>>().join(", ");
+        format!("⚑ an agent stopped after {} refusals: {states}", stop.refusals)
+    });
+    block.into_iter().chain(waiver).chain(left).collect()
 }
 
 /// The line of a sub-task with its path and title, after `before` columns.

@@ -90,7 +90,7 @@ impl Cli {
     }
 
     /// Its command line.
-    fn command(self, modules: &Path) -> Vec<String> {
+    pub(super) fn command(self, modules: &Path) -> Vec<String> {
         match self {
             Self::Codex => vec!["codex".to_owned(), "app-server".to_owned()],
             // Without its install script the package has the program beside itself.
@@ -108,7 +108,7 @@ impl Cli {
     }
 
     /// Variables that send it to the model and keep everything else off.
-    fn variables(self, model: &ScriptedModel) -> Value {
+    pub(super) fn variables(self, model: &ScriptedModel) -> Value {
         let away = model.url("");
         let mut variables = json!({
             "HTTP_PROXY": away, "HTTPS_PROXY": away, "http_proxy": away, "https_proxy": away,
@@ -136,7 +136,7 @@ impl Cli {
     }
 
     /// Writes what it reads in the home of whoever runs it.
-    fn settle(self, home: &Path, model: &ScriptedModel) {
+    pub(super) fn settle(self, home: &Path, model: &ScriptedModel) {
         let (file, text) = match self {
             Self::Codex => (".codex/config.toml", codex_config(model)),
             Self::Claude => (".claude.json", json!({"hasCompletedOnboarding": true}).to_string()),
