@@ -44,6 +44,7 @@ mod setup;
 mod step_door;
 mod steps;
 mod storage;
+mod task_proof;
 mod think;
 mod think_tools;
 mod undoable;
@@ -56,7 +57,7 @@ pub(crate) use delta::Position;
 pub use evidence::CALL_BYTES_MAX;
 pub use focus::Focus;
 pub(crate) use groups::TargetName;
-pub(crate) use work::Write;
+pub(crate) use work::{Write, failure as task_failure};
 
 use crate::OperationRow;
 
@@ -80,6 +81,7 @@ pub(crate) fn rows() -> Vec<OperationRow> {
         OperationRow::of::<context::TasksContext>(),
         OperationRow::of::<context_pack::TasksContextPack>(),
         OperationRow::of::<lint::TasksLint>(),
+        OperationRow::of::<task_proof::TasksProof>(),
         OperationRow::of::<mirror::TasksMirror>(),
         OperationRow::of::<resume::TasksResume>(),
         OperationRow::of::<handoff::TasksHandoff>(),
