@@ -1,8 +1,9 @@
-//! Finds the repository of a directory by its files, without starting git.
+//! Finds the repository of a directory by its files, without starting git, and its hooks.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use crate::checks::is_repository;
@@ -24,6 +25,18 @@ pub fn main_root(directory: &Path) -> Option<PathBuf> {
         Some(main) => Some(main.to_owned()),
         None => Some(own),
     }
+}
+
+/// The directory with the hooks that git runs in the repository of a directory, as its
+/// configuration says.
+#[must_use]
+pub fn hooks(directory: &Path) -> Option<PathBuf> {
+    let root = root(directory)?;
+    let asked = ["rev-parse", "--git-path", "hooks"];
+    let output = Command::new("git").args(asked).current_dir(&root).output().ok()?;
+    let named = String::from_utf8(output.stdout).ok()?;
+    let named = named.trim_end_matches('\n');
+    (output.status.success() && !named.is_empty()).then(|| root.join(named))
 }
 
 /// Where the repository of a directory keeps its commits. That of a worktree is elsewhere.

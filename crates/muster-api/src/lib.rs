@@ -23,12 +23,14 @@ mod request;
 pub mod runs;
 mod schema;
 mod sessions;
+mod statements;
 mod suggest;
 mod tasks;
 #[cfg(test)]
 mod tests;
 mod todos;
 mod toolset;
+mod waivers;
 mod watch;
 
 pub use muster_agents::checkout;
@@ -71,4 +73,5 @@ pub use sessions::{
 pub use tasks::{AgentStop, CALL_BYTES_MAX, Focus, UnprovenStep};
 pub use todos::SessionBinding;
 pub use toolset::Toolset;
+pub use waivers::{WaiverDecision, WaiverKind};
 pub use watch::CallWatch;

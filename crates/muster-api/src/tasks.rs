@@ -45,6 +45,7 @@ mod step_door;
 mod steps;
 mod stop;
 mod storage;
+mod task_proof;
 mod think;
 mod think_tools;
 mod undoable;
@@ -58,7 +59,7 @@ pub use evidence::CALL_BYTES_MAX;
 pub use focus::Focus;
 pub(crate) use groups::TargetName;
 pub use stop::{AgentStop, UnprovenStep};
-pub(crate) use work::Write;
+pub(crate) use work::{Write, failure as task_failure};
 
 use crate::OperationRow;
 
@@ -82,6 +83,7 @@ pub(crate) fn rows() -> Vec<OperationRow> {
         OperationRow::of::<context::TasksContext>(),
         OperationRow::of::<context_pack::TasksContextPack>(),
         OperationRow::of::<lint::TasksLint>(),
+        OperationRow::of::<task_proof::TasksProof>(),
         OperationRow::of::<mirror::TasksMirror>(),
         OperationRow::of::<resume::TasksResume>(),
         OperationRow::of::<handoff::TasksHandoff>(),

@@ -7,11 +7,15 @@
 //!   trust     a stream for each project: what a person accepted
 //!   record    a run of a check, a document of its workspace: CHK-000001
 //!   ledger    the verdicts of one check: which of them holds for which files
+//!   statement a run as an in-toto test result
+//!   finding   what about a pass looks like a way around the check
 //! ```
 
 pub mod definition;
+pub mod finding;
 pub mod ledger;
 pub mod project;
 pub mod record;
+pub mod statement;
 pub mod trust;
 pub mod verdict;

@@ -108,6 +108,9 @@ pub(crate) enum ProgramCommand {
     Handoff(commands::handoff::HandoffCommand),
     Check(commands::check::CheckCommandLine),
     Trust(commands::trust::Trust),
+    Waive(commands::waive::Waive),
+    Proof(commands::proof::ProofCommand),
+    Gate(commands::gate::Gate),
     PageSessions(commands::page_sessions::PageSessionsCommand),
     Passphrase(commands::passphrase::Passphrase),
     Explain(commands::explain::Explain),
@@ -149,6 +152,9 @@ impl ProgramCommand {
             | Self::Handoff(_)
             | Self::Check(_)
             | Self::Trust(_)
+            | Self::Waive(_)
+            | Self::Proof(_)
+            | Self::Gate(_)
             | Self::PageSessions(_)
             | Self::Passphrase(_)
             | Self::Explain(_)

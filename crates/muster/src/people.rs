@@ -78,8 +78,23 @@ impl OpenWorkspace {
         Ok(Self::find(settings, asked)?.0)
     }
 
+    /// Opens the store for a command that makes sure itself that a person types it.
+    pub(crate) fn open_for_person(
+        settings: &Settings,
+        asked: &InWorkspace,
+    ) -> anyhow::Result<Self> {
+        Ok(Self::of(settings, asked, storage::open_for_person(settings)?)?.0)
+    }
+
     fn find(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<(Self, ResolvedWorkspace)> {
-        let app = storage::open_existing(settings)?;
+        Self::of(settings, asked, storage::open_existing(settings)?)
+    }
+
+    fn of(
+        settings: &Settings,
+        asked: &InWorkspace,
+        app: App,
+    ) -> anyhow::Result<(Self, ResolvedWorkspace)> {
         let here = Surroundings::of_process(Some(&app))?;
         let found = workspace::find(settings, asked.workspace.as_deref(), &here)?;
         let found = match found {
@@ -154,7 +169,7 @@ fn unreadable(operation: &str, error: &serde_json::Error) -> anyhow::Error {
 }
 
 /// An error with its recovery, and where to read more.
-fn refused(error: &ApiError) -> anyhow::Error {
+pub(crate) fn refused(error: &ApiError) -> anyhow::Error {
     let code = error.code.name();
     anyhow!("{}\n  {}\n  muster explain {code}", error.message, error.recovery)
 }

@@ -6,6 +6,7 @@
 use std::{
     collections::HashSet,
     ffi::OsStr,
+    io::Write as _,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -67,6 +68,14 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
     path.iter().rposition(|byte| *byte == b'/').map(|slash| &path[..slash])
 }
 
+/// A file of a commit.
+pub(super) struct ListedFile {
+    pub(super) path: Vec<u8>,
+    /// As git writes it: `100644`.
+    pub(super) mode: String,
+    pub(super) object: String,
+}
+
 /// Git, as it is used to read a checkout.
 pub(super) struct GitReader {
     program: PathBuf,
@@ -100,26 +109,59 @@ impl GitReader {
     }
 
     pub(super) fn head(&self, commit: String) -> Result<Head, String> {
-        let listing = self.ask(&["ls-tree", "-r", "-z", "--full-tree", &commit])?;
+        let listed = self.listing(&commit)?;
         let mut head = Head { commit, ..Head::default() };
         let mut ignore_files = Vec::new();
-        for line in listing.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            let (facts, path) = split_at_tab(line).ok_or("git listed a file without a name")?;
-            let mut facts = facts.split(' ');
-            let mode = facts.next().unwrap_or_default();
-            let object = facts.nth(1).unwrap_or_default();
+        for ListedFile { path, mode, object } in listed {
+            head.add(&path);
             if mode == SUBMODULE {
-                head.submodules.insert(path.to_vec());
-            } else {
-                if path == IGNORE_FILE || path.ends_with(b"/.gitignore") {
-                    ignore_files.push((path.to_vec(), object.to_owned()));
-                }
-                head.files.insert(path.to_vec());
+                head.submodules.insert(path);
+                continue;
             }
-            head.add(path);
+            if path == IGNORE_FILE || path.ends_with(b"/.gitignore") {
+                ignore_files.push((path.clone(), object));
+            }
+            head.files.insert(path);
         }
         head.ignored = self.ignored(ignore_files)?;
         Ok(head)
+    }
+
+    /// The files of a commit.
+    pub(super) fn listing(&self, commit: &str) -> Result<Vec<ListedFile>, String> {
+        let listing = self.ask(&["ls-tree", "-r", "-z", "--full-tree", commit])?;
+        let lines = listing.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        lines
+            .map(|line| {
+                let (facts, path) = split_at_tab(line).ok_or("git listed a file without a name")?;
+                let mut facts = facts.split(' ');
+                let mode = facts.next().unwrap_or_default().to_owned();
+                let object = facts.nth(1).unwrap_or_default().to_owned();
+                Ok(ListedFile { path: path.to_vec(), mode, object })
+            })
+            .collect()
+    }
+
+    /// The objects that files on the disk would be, byte by byte, in their order. A path must not
+    /// contain a line break.
+    pub(super) fn objects(&self, paths: &[&[u8]]) -> Result<Vec<String>, String> {
+        let mut command = self.command(&["hash-object", "--no-filters", "--stdin-paths"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let lines = paths.join(&b'\n');
+        let input = child.stdin.take();
+        let output = std::thread::scope(|scope| {
+            // Git answers while it reads, so one thread alone could wait for itself.
+            scope.spawn(move || input.map(|mut input| input.write_all(&lines)));
+            child.wait_with_output()
+        });
+        let output = output.map_err(|error| error.to_string())?;
+        match output.status.success() {
+            true => {
+                Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+            }
+            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        }
     }
 
     /// Patterns of deeper files come later: they win.

@@ -19,7 +19,7 @@ mod work;
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -47,7 +47,7 @@ use self::{
 };
 use super::{
     runner::{CheckOrder, CheckRunner},
-    tree::TreeError,
+    tree::{Tree, TreeCache, TreeError},
 };
 
 /// Days that the file of an output is kept unless the settings say otherwise.
@@ -150,6 +150,13 @@ impl CheckService {
     pub fn state(&self, wish: &CheckWish) -> Result<TreeState, CheckServiceError> {
         let order = order(wish, String::new(), wish.real_root()?);
         Ok(self.context.runner.state(&order)?)
+    }
+
+    /// Whether the files of a project are the ones of this state, and exactly those of its commit.
+    pub fn is_commit(&self, root: &Path, state: &TreeState) -> Result<bool, CheckServiceError> {
+        let tree = Tree::read(root, &mut TreeCache::default())?;
+        let is_same = tree.digest() == state.tree && tree.commit == state.commit;
+        Ok(is_same && tree.is_its_commit(root)?)
     }
 
     /// Finds or starts the run that gives the verdict. Returns as soon as its intent is stored.

@@ -5,6 +5,8 @@
 //!   link that leaves what is walked ──► the digest does not cover what it leads to: unbound
 //! ```
 
+mod commit;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fs::{self, File, Metadata},

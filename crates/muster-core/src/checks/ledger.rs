@@ -4,6 +4,7 @@
 //! Runs of another store never get here: anybody can write an export, so what an import brings is
 //! shown, but proves nothing.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -47,7 +48,7 @@ pub struct LedgerEntry {
 }
 
 /// How often a check passed and failed on the same files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Flakiness {
     pub passed: u64,
     pub failed: u64,
@@ -75,8 +76,12 @@ impl LedgerEntry {
 
     /// Whether it says anything about these files.
     fn speaks_of(&self, definition: &str, scope: &str) -> bool {
-        let is_silent = matches!(self.verdict, Verdict::Moved | Verdict::Interrupted);
-        !self.unbound && !is_silent && self.definition == definition && self.scope == scope
+        self.speaks() && !self.unbound && self.definition == definition && self.scope == scope
+    }
+
+    /// Whether it says anything about the files that it ran on.
+    fn speaks(&self) -> bool {
+        !matches!(self.verdict, Verdict::Moved | Verdict::Interrupted)
     }
 }
 
@@ -120,6 +125,12 @@ impl CheckLedger {
         let flakiness =
             Flakiness { passed: count(Verdict::Passed), failed: count(Verdict::Failed) };
         (flakiness.passed > 0 && flakiness.failed > 0).then_some(flakiness)
+    }
+
+    /// The newest verdict on any files.
+    #[must_use]
+    pub fn last(&self) -> Option<&LedgerEntry> {
+        self.entries.iter().rev().find(|entry| entry.speaks())
     }
 
     /// The newest pass on any files.

@@ -42,6 +42,14 @@ pub struct AcceptedCheck {
     pub required: bool,
     /// Checkpoints that a pass confirms.
     pub proves: Checkpoints,
+    /// Whether fewer tests than before are a finding.
+    #[serde(default = "counts_are_guarded", skip_serializing_if = "Clone::clone")]
+    pub guard_count: bool,
+}
+
+/// As long as the project does not say otherwise.
+fn counts_are_guarded() -> bool {
+    true
 }
 
 /// The files of a project at the time of a call.
@@ -64,6 +72,7 @@ impl AcceptedProject {
                 definition: check.digest(),
                 required: check.required,
                 proves: check.proves.clone(),
+                guard_count: check.guard_count,
             };
             (name.clone(), accepted)
         });

@@ -161,3 +161,42 @@ impl CheckRecord {
         !self.imported && self.files.unbound.is_none() && self.answered_by.is_none()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{CheckRecord, TreeState};
+    use crate::{
+        Timestamp,
+        checks::verdict::{TestCounts, Verdict},
+        run::node::Process,
+        tasks::id::CheckRunId,
+    };
+
+    /// A pass with so many tests.
+    pub(in crate::checks) fn record(number: u64, passed: u64, skipped: u64) -> CheckRecord {
+        CheckRecord {
+            id: CheckRunId(number),
+            check: "tests".to_owned(),
+            definition: "one".to_owned(),
+            command: "run".to_owned(),
+            directory: "/project".to_owned(),
+            requested_at: Timestamp(0),
+            requested_by: None,
+            runner: Process { pid: 1, started: 1 },
+            imported: false,
+            started_at: None,
+            process: None,
+            finished_at: Some(Timestamp(number as i64)),
+            duration_ms: 1,
+            end: None,
+            verdict: Some(Verdict::Passed),
+            counts: Some(TestCounts { passed, failed: 0, skipped }),
+            failed_tests: Vec::new(),
+            files: TreeState::default(),
+            output: None,
+            program: None,
+            answered_by: None,
+            reason: None,
+        }
+    }
+}

@@ -72,6 +72,12 @@ impl TestCounts {
         self.passed.saturating_add(self.failed)
     }
 
+    /// Tests that there are.
+    #[must_use]
+    pub fn all(self) -> u64 {
+        self.ran().saturating_add(self.skipped)
+    }
+
     /// The sum of two runs.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

@@ -137,6 +137,17 @@ impl<'a> ProjectGate<'a> {
         Ok(Self { docs, files, project })
     }
 
+    /// A project whose files nobody has read.
+    pub(super) fn of_root(docs: &'a TaskDocs, root: &str) -> TaskLookup<Self> {
+        let project = lookup::projects(docs)?.and_then(|projects| projects.find(Some(root)));
+        Ok(Self { docs, files: None, project })
+    }
+
+    /// The root of the project, if there is one.
+    pub(super) fn root(&self) -> Option<&'a str> {
+        self.project.map(|project| project.root.as_str())
+    }
+
     /// Whether the stricter rules for closing apply.
     #[must_use]
     pub fn is_strict(&self) -> bool {
@@ -155,8 +166,18 @@ impl<'a> ProjectGate<'a> {
         self.accepted(name).map(|check| check.proves.clone()).unwrap_or_default()
     }
 
-    fn accepted(&self, name: &str) -> Option<&'a AcceptedCheck> {
+    pub(super) fn accepted(&self, name: &str) -> Option<&'a AcceptedCheck> {
         self.project?.checks.get(name)
+    }
+
+    /// Digest of the files that a check depends on, if the call has read them.
+    pub(super) fn scope(&self, name: &str) -> Option<&'a str> {
+        self.files.and_then(|files| files.scopes.get(name)).map(String::as_str)
+    }
+
+    /// Whether a waiver is for the files of the call.
+    pub(super) fn fits(&self, waiver: &CheckWaiver) -> bool {
+        waiver.scope.is_none() || waiver.scope.as_deref() == self.scope(&waiver.check)
     }
 
     /// The checks of a step.
@@ -172,11 +193,21 @@ impl<'a> ProjectGate<'a> {
 
     /// The checks that a task has to pass as a whole: its own and those of every task.
     pub fn of_task(&self, task: &Task) -> TaskLookup<Vec<CheckGate>> {
+        let names = self.required_of(task).into_iter();
+        names.map(|name| self.standing(name, task.check_waivers.iter())).collect()
+    }
+
+    /// Names of the checks that a task has to pass as a whole.
+    #[must_use]
+    pub fn required_of<'t>(&self, task: &'t Task) -> Vec<&'t str>
+    where
+        'a: 't,
+    {
         let required = self.project.into_iter().flat_map(AcceptedProject::required);
         let mut names: Vec<&str> = required.chain(task.checks.iter().map(String::as_str)).collect();
         names.sort_unstable();
         names.dedup();
-        names.into_iter().map(|name| self.standing(name, task.check_waivers.iter())).collect()
+        names
     }
 
     /// Checks by name; what was waived for the task or step counts as waived.
@@ -196,12 +227,8 @@ impl<'a> ProjectGate<'a> {
         name: &str,
         mut waivers: impl Iterator<Item = &'w CheckWaiver>,
     ) -> TaskLookup<CheckGate> {
-        let scope = self.files.and_then(|files| files.scopes.get(name)).map(String::as_str);
-        let is_waived = waivers.any(|waiver| {
-            let fits = waiver.scope.is_none() || waiver.scope.as_deref() == scope;
-            waiver.check == name && fits
-        });
-        if is_waived {
+        let scope = self.scope(name);
+        if waivers.any(|waiver| waiver.check == name && self.fits(waiver)) {
             return Ok(CheckGate::plain(name, CheckState::Waived));
         }
         let Some(check) = self.accepted(name) else {

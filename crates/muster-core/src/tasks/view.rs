@@ -27,6 +27,7 @@ pub mod mirror;
 pub mod next_tasks;
 pub mod overview;
 pub mod page;
+pub mod proof;
 pub mod radar;
 pub mod resume;
 pub mod resume_super;

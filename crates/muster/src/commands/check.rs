@@ -20,7 +20,8 @@ use muster_core::checks::{
     trust::ProjectTrust,
 };
 
-use self::report::{CheckReport, CheckReportRow};
+use self::report::CheckReportRow;
+pub(super) use self::report::{CheckReport, age};
 use super::trust::{project_of, root_of};
 use crate::{
     config::Settings,
@@ -82,11 +83,7 @@ pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Resu
     let chosen = chosen(accepted, &asked.names)?;
     let in_force = ProjectFile { definition: accepted.clone(), ..project.clone() };
     let workspace = workspace_of(settings, &app, asked.place.workspace.as_deref(), &in_force)?;
-    let follower = Follower {
-        service: app.checks(),
-        is_quiet: asked.json,
-        stop: StopRequest::listen(STOP_GRACE)?,
-    };
+    let follower = CheckFollower::new(&app, asked.json)?;
     let mut rows = Vec::new();
     for (name, definition) in chosen {
         let wish = CheckWish {
@@ -131,7 +128,7 @@ pub(super) fn workspace_of(
 }
 
 /// The definitions that count, and a word when the file says something else.
-fn accepted<'a>(
+pub(super) fn accepted<'a>(
     project: &ProjectFile,
     known: &'a ProjectTrust,
 ) -> anyhow::Result<&'a ProjectDefinition> {
@@ -171,15 +168,19 @@ fn chosen<'a>(
 }
 
 /// Follows runs to their end.
-struct Follower<'a> {
+pub(super) struct CheckFollower<'a> {
     service: &'a CheckService,
     /// Whether the output of the checks is left out.
     is_quiet: bool,
     stop: StopRequest,
 }
 
-impl Follower<'_> {
-    fn row(&self, wish: CheckWish) -> anyhow::Result<CheckReportRow> {
+impl<'a> CheckFollower<'a> {
+    pub(super) fn new(app: &'a App, is_quiet: bool) -> anyhow::Result<Self> {
+        Ok(Self { service: app.checks(), is_quiet, stop: StopRequest::listen(STOP_GRACE)? })
+    }
+
+    pub(super) fn row(&self, wish: CheckWish) -> anyhow::Result<CheckReportRow> {
         let name = wish.name.clone();
         let line = wish.definition.run.line();
         let ticket = self.service.request(wish).with_context(|| format!("{name} did not run"))?;

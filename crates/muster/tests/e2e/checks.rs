@@ -19,12 +19,12 @@ use crate::{
 const QUESTION: &str = "Type yes or no: ";
 
 /// A project next to a store of its own.
-struct Project {
+pub(crate) struct Project {
     folder: tempfile::TempDir,
 }
 
 impl Project {
-    fn new(checks: &str) -> Self {
+    pub(crate) fn new(checks: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
         let project = Self { folder };
@@ -32,11 +32,11 @@ impl Project {
         project
     }
 
-    fn store(&self) -> std::path::PathBuf {
+    pub(crate) fn store(&self) -> std::path::PathBuf {
         self.folder.path().join("store")
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.folder.path().join("work").join(name), text).unwrap();
     }
 
@@ -44,12 +44,12 @@ impl Project {
         format!("{words} '{}'", self.folder.path().join("work").display())
     }
 
-    fn trust(&self, answer: &str) -> String {
+    pub(crate) fn trust(&self, answer: &str) -> String {
         let answer = format!("{answer}\r");
         at_a_terminal(&self.store(), &self.words("trust"), &[(QUESTION, &answer)])
     }
 
-    fn check(&self, words: &[&str]) -> Output {
+    pub(crate) fn check(&self, words: &[&str]) -> Output {
         let store = self.store();
         let work = self.folder.path().join("work");
         let place = ["--dir", text(&work), "--storage-dir", text(&store)];
@@ -69,7 +69,7 @@ impl Project {
         report["checks"][0].clone()
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
 
@@ -88,14 +88,14 @@ impl Project {
         lines.map(|path| fs::read_to_string(path).unwrap()).collect()
     }
 
-    fn is_sound(&self) {
+    pub(crate) fn is_sound(&self) {
         let store = self.store();
         let doctor = program::run(&["doctor", "--storage-dir", text(&store)]);
         assert!(doctor.status.success(), "{}", stdout(&doctor));
     }
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 

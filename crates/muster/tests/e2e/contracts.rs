@@ -88,6 +88,7 @@ topics![
     plans,
     portals,
     progress,
+    proof,
     radar,
     reasoning,
     redaction,

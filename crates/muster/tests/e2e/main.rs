@@ -22,6 +22,7 @@ mod people;
 mod processes;
 mod program;
 mod proof;
+mod proof_commands;
 mod real_agents;
 mod rest;
 mod runs;

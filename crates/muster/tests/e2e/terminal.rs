@@ -67,6 +67,9 @@ pub(crate) fn alone(mut command: Command) -> Output {
     words.extend(command.get_args().map(ToOwned::to_owned));
     let mut detached = Command::new("setsid");
     detached.arg("-w").args(words);
+    if let Some(directory) = command.get_current_dir() {
+        detached.current_dir(directory);
+    }
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => detached.env(name, value),

@@ -10,9 +10,10 @@ use crate::{
     Author, AuthorKind, AuthorSurface, CallFacts, Replay,
     checks::{
         definition::{CheckCommand, CheckDefinition, GatePolicy, ProjectDefinition},
+        finding::FindingKind,
         project::{AcceptedProject, ProjectFiles},
         record::{CheckResult, OutputRecord, TreeState},
-        verdict::{ProcessEnd, Verdict},
+        verdict::{ProcessEnd, TestCounts, Verdict},
     },
     run::node::Process,
     tasks::{
@@ -24,6 +25,10 @@ use crate::{
         id::{CheckRunId, TaskId},
         rejection::{PersonalAct, StepGate},
         step::{Checkpoint, Checkpoints, ItemConfirmation},
+        view::proof::{
+            TaskProof,
+            VerdictFiles::{Older, These},
+        },
     },
 };
 
@@ -83,6 +88,20 @@ impl Room {
 
     /// Runs a check on files to its end.
     fn ran(&mut self, check: &str, files: &str, verdict: Verdict) -> CheckRunId {
+        self.ran_with(check, files, |result| CheckResult {
+            verdict,
+            end: ProcessEnd::Exit(i32::from(!verdict.is_pass())),
+            ..result
+        })
+    }
+
+    /// The same with another result than a pass.
+    fn ran_with(
+        &mut self,
+        check: &str,
+        files: &str,
+        change: impl FnOnce(CheckResult) -> CheckResult,
+    ) -> CheckRunId {
         let files = TreeState { scope: files.to_owned(), ..TreeState::default() };
         let process = Process { pid: 1, started: 1 };
         self.accept(TaskCommand::RequestCheck(RequestCheck {
@@ -95,8 +114,8 @@ impl Room {
         }));
         let run = CheckRunId(self.workspace().last_check);
         let result = CheckResult {
-            verdict,
-            end: ProcessEnd::Exit(i32::from(!verdict.is_pass())),
+            verdict: Verdict::Passed,
+            end: ProcessEnd::Exit(0),
             duration_ms: 10,
             counts: None,
             failed_tests: vec!["a_test".to_owned()],
@@ -110,8 +129,26 @@ impl Room {
             },
             program: None,
         };
-        self.accept(TaskCommand::FinishCheck { run, result: Box::new(result) });
+        let result = Box::new(change(result));
+        self.accept(TaskCommand::FinishCheck { run, result });
         run
+    }
+
+    /// A pass whose report names these tests, with whether they were skipped.
+    fn ran_tests(&mut self, files: &str, tests: &[(&str, bool)]) -> CheckRunId {
+        let skipped = tests.iter().filter(|(_, skipped)| *skipped).count() as u64;
+        let passed = tests.len() as u64 - skipped;
+        self.ran_with("tests", files, |result| CheckResult {
+            counts: Some(TestCounts { passed, failed: 0, skipped }),
+            names: tests.iter().map(|(name, skipped)| ((*name).to_owned(), *skipped)).collect(),
+            ..result
+        })
+    }
+
+    /// What is proven of the task on the files of the caller.
+    fn proof(&self) -> TaskProof {
+        let workspace = "acme".parse().unwrap();
+        TaskProof::of(&self.docs, &workspace, TaskId(1), &self.caller).unwrap()
     }
 
     fn refused_states(&mut self, command: TaskCommand) -> Vec<(String, CheckState)> {
@@ -306,6 +343,69 @@ fn strict_rules_want_criteria_one_by_one_and_proof_of_tests() {
         room.refuse(confirm(vec![item(9)])),
         TaskRejection::UnknownItem { count: 2, .. }
     ));
+}
+
+#[test]
+fn proof_shows_the_verdict_beside_the_waiver_and_which_files_it_is_about() {
+    let mut room = Room::with_checks(GatePolicy::Plain);
+    let failed = room.ran("tests", "one", Verdict::Failed);
+    let check = room.proof().steps[0].checks[0].clone();
+    assert_eq!(check.standing.state, CheckState::Failed);
+    assert_eq!((check.standing.run, check.standing.files), (Some(failed), Some(These)));
+    assert_eq!(check.standing.failed_tests, ["a_test"]);
+    room.by_person(waive("tests", None, given(Some("one"))));
+    let check = room.proof().steps[0].checks[0].clone();
+    assert_eq!(check.standing.state, CheckState::Waived);
+    assert_eq!(check.standing.verdict, Some(Verdict::Failed));
+    assert!(check.waivers[0].of_task && check.waivers[0].holds);
+    assert_eq!(check.waivers[0].waiver.by.name, "ada");
+    room.look("two");
+    let proof = room.proof();
+    let check = &proof.steps[0].checks[0];
+    assert_eq!((check.standing.state, check.standing.files), (CheckState::Stale, Some(Older)));
+    assert!(!check.waivers[0].holds);
+    assert!(!proof.holds);
+    assert_eq!(proof.checks[0].standing.state, CheckState::Missing);
+    room.ran("tests", "two", Verdict::Passed);
+    room.ran("all", "two", Verdict::Passed);
+    assert!(room.proof().holds);
+}
+
+#[test]
+fn a_closed_step_keeps_its_run_and_does_not_count_against_the_task_when_stale() {
+    let mut room = Room::with_checks(GatePolicy::Plain);
+    let run = room.ran("tests", "one", Verdict::Passed);
+    room.close("s:0");
+    room.look("two");
+    room.ran("all", "two", Verdict::Passed);
+    let proof = room.proof();
+    let check = &proof.steps[0].checks[0];
+    assert_eq!((check.standing.state, check.closed_with), (CheckState::Stale, Some(run)));
+    assert!(proof.steps[0].completed && proof.holds);
+}
+
+#[test]
+fn a_pass_with_fewer_tests_than_at_the_base_of_the_task_is_a_finding_however_often_it_is_run() {
+    let mut room = Room::with_checks(GatePolicy::Plain);
+    let full = room.ran_tests("one", &[("a", false), ("b", false), ("c", false)]);
+    room.look("two");
+    room.ran_tests("two", &[("a", false), ("b", true)]);
+    room.look("three");
+    let last = room.ran_tests("three", &[("a", false), ("b", true)]);
+    let findings = room.proof().findings;
+    let said: Vec<_> = findings
+        .iter()
+        .map(|found| (found.kind, found.run, found.before, found.message.as_str()))
+        .collect();
+    let gone = format!("1 test of {full} is gone: c");
+    let skipped = format!("1 test of {full} is skipped: b");
+    assert_eq!(
+        said,
+        [
+            (FindingKind::TestsGone, last, full, gone.as_str()),
+            (FindingKind::TestsSkipped, last, full, skipped.as_str()),
+        ]
+    );
 }
 
 /// A move of an agent, of a person, or of the world.

@@ -107,6 +107,11 @@ pub fn evidence(after: u64, target: EntityId) -> Shedding {
     Shedding { pages, ..Shedding::new(order::EVIDENCE.to_vec(), order::EVIDENCE_TAIL.to_vec()) }
 }
 
+/// Order of the proof of a task.
+pub fn proof() -> Shedding {
+    Shedding::new(order::PROOF.to_vec(), order::PROOF_TAIL.to_vec())
+}
+
 fn about_one(order: &[&[BudgetAction]]) -> Shedding {
     Shedding::new(order.concat(), order::TAIL.to_vec())
 }

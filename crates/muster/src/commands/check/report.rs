@@ -16,14 +16,14 @@ use crate::screen::{Color, Screen, Tone};
 const DIGEST_CHARS: usize = 12;
 
 #[derive(Serialize)]
-pub(super) struct CheckReport {
-    pub(super) holds: bool,
+pub(in crate::commands) struct CheckReport {
+    pub(in crate::commands) holds: bool,
     checks: Vec<CheckReportRow>,
 }
 
 /// A check in the report.
 #[derive(Serialize)]
-pub(super) struct CheckReportRow {
+pub(in crate::commands) struct CheckReportRow {
     name: String,
     run: CheckRunId,
     verdict: Verdict,
@@ -104,19 +104,19 @@ impl CheckReportRow {
 }
 
 impl CheckReport {
-    pub(super) fn of(checks: Vec<CheckReportRow>) -> Self {
+    pub(in crate::commands) fn of(checks: Vec<CheckReportRow>) -> Self {
         Self { holds: checks.iter().all(|row| row.verdict.is_pass()), checks }
     }
 
     /// For people.
-    pub(super) fn text(&self, now: Timestamp) -> String {
+    pub(in crate::commands) fn text(&self, now: Timestamp) -> String {
         let screen = Screen::of_stdout(Color::Auto);
         self.checks.iter().map(|row| row.text(screen, now)).collect()
     }
 }
 
 /// How long ago something happened.
-fn age(then: Timestamp, now: Timestamp) -> String {
+pub(in crate::commands) fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.0.saturating_sub(then.0).max(0) / 1000;
     match seconds {
         0..60 => "just now".to_owned(),

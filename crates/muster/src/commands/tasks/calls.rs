@@ -10,6 +10,7 @@ use muster_core::tasks::{
         mirror::TaskMirror,
         next_tasks::NextTasks,
         overview::{HandoffView, RadarView},
+        proof::TaskProof,
         resume::ResumeView,
     },
 };
@@ -73,6 +74,11 @@ pub(crate) struct HandoffCall<'a> {
 }
 
 #[derive(Serialize)]
+pub(crate) struct ProofCall<'a> {
+    pub(crate) task: Option<&'a str>,
+}
+
+#[derive(Serialize)]
 pub(crate) struct FocusCall {}
 
 #[derive(Serialize)]
@@ -104,6 +110,7 @@ calls! {
     NextCall<'_> => "tasks_next", NextTasks;
     RadarCall<'_> => "tasks_radar", RadarView;
     HandoffCall<'_> => "tasks_handoff", HandoffView;
+    ProofCall<'_> => "tasks_proof", TaskProof;
     FocusCall => "tasks_focus_get", Focus;
     SnapshotCall => "tasks_snapshot", SnapshotCapsule;
 }

@@ -197,6 +197,7 @@ fn shedding(surface: &InProcess, tool: &str, arguments: &Value, full: &Value) ->
         "tasks_evidence_get" => {
             shed::evidence(0, full["target"]["id"].as_str().unwrap().parse().unwrap())
         }
+        "tasks_proof" => shed::proof(),
         other => panic!("{other} has no order"),
     }
 }
@@ -211,6 +212,8 @@ const OF_ONE: [&str; 7] = [
     "tasks_snapshot",
     "tasks_evidence_get",
 ];
+/// Views of one task.
+const OF_TASK: [&str; 1] = ["tasks_proof"];
 /// Views of a workspace.
 const OF_ALL: [&str; 2] = ["tasks_context", "tasks_delta"];
 
@@ -231,14 +234,15 @@ fn every_tool_with_a_budget_is_known_here() {
     let budgeted = rows.filter(|row| row.input_schema().property("max_chars").is_some());
     let mut names: Vec<&str> = budgeted.map(|row| row.name).collect();
     names.sort_unstable();
-    let mut known = [&OF_ONE[..], &OF_ALL].concat();
+    let mut known = [&OF_ONE[..], &OF_TASK, &OF_ALL].concat();
     known.sort_unstable();
     assert_eq!(names, known);
 }
 
 fn sweep_one(target: &str, budgets: Budgets) {
     let surface = rich();
-    for tool in OF_ONE {
+    let of_task = OF_TASK.into_iter().filter(|_| target.starts_with("TASK"));
+    for tool in OF_ONE.into_iter().chain(of_task) {
         let case = Case::new(&surface, tool, arguments(tool, target));
         case.fit(budgets);
         case.ask();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 14] = [
+const READS: [&str; 15] = [
     "tasks_context",
     "tasks_context_pack",
     "tasks_delta",
@@ -17,6 +17,7 @@ const READS: [&str; 14] = [
     "tasks_lint",
     "tasks_mirror",
     "tasks_next",
+    "tasks_proof",
     "tasks_radar",
     "tasks_storage",
     "tasks_templates_list",
@@ -24,11 +25,12 @@ const READS: [&str; 14] = [
 ];
 
 /// Tools that need no workspace, because they have a default or none at all.
-const WITHOUT_WORKSPACE: [&str; 9] = [
+const WITHOUT_WORKSPACE: [&str; 10] = [
     "tasks_macro_close_step",
     "tasks_macro_create_done",
     "tasks_macro_finish",
     "tasks_macro_start",
+    "tasks_proof",
     "tasks_snapshot",
     "tasks_storage",
     "tasks_templates_list",

@@ -161,6 +161,32 @@ pub(super) const EVIDENCE: Part = &[
 ];
 pub(super) const EVIDENCE_TAIL: Part = &[BudgetAction::drop("target")];
 
+/// Proof: output first, then steps and findings; the checks of the task stay longest.
+pub(super) const PROOF: Part = &[
+    BudgetAction::drop("steps.*.checks.*.tail"),
+    BudgetAction::drop("checks.*.tail"),
+    BudgetAction::drop("findings.*.tests"),
+    BudgetAction::drop("steps.*.checks.*.failed_tests"),
+    BudgetAction::drop("checks.*.failed_tests"),
+    BudgetAction::cut("steps.*.title", 80),
+    BudgetAction::pop("steps", CutEnd::Last, 3),
+    BudgetAction::pop("findings", CutEnd::Last, 3),
+    BudgetAction::pop("waivers_asked", CutEnd::Last, 0),
+    BudgetAction::pop("steps", CutEnd::Last, 0),
+    BudgetAction::pop("findings", CutEnd::Last, 0),
+    BudgetAction::cut("target.title", 80),
+    BudgetAction::drop("project"),
+    BudgetAction::drop("waivers_asked"),
+    BudgetAction::drop("steps"),
+    BudgetAction::drop("findings"),
+    BudgetAction::pop("checks", CutEnd::Last, 0),
+    BudgetAction::keep("target", &["id"]),
+    BudgetAction::drop("checks"),
+    BudgetAction::drop("workspace"),
+    BudgetAction::drop("target"),
+];
+pub(super) const PROOF_TAIL: Part = &[BudgetAction::drop("holds")];
+
 /// Row keys that are dropped first.
 const ROW_DETAILS: &[&str] =
     &["depends_on", "domain", "assignee", "tags", "qualified_id", "updated_at_ms"];

@@ -111,6 +111,32 @@ const EVIDENCE: &[&str] = &[
     "drop target",
 ];
 
+const PROOF: &[&str] = &[
+    "each steps each checks drop tail",
+    "each checks drop tail",
+    "each findings drop tests",
+    "each steps each checks drop failed_tests",
+    "each checks drop failed_tests",
+    "each steps cut title 80",
+    "poplast steps 3",
+    "poplast findings 3",
+    "poplast waivers_asked 0",
+    "poplast steps 0",
+    "poplast findings 0",
+    "cut target.title 80",
+    "drop project",
+    "drop waivers_asked",
+    "drop steps",
+    "drop findings",
+    "poplast checks 0",
+    "keep target id",
+    "drop checks",
+    "drop workspace",
+    "drop target",
+    "minimal",
+    "drop holds",
+];
+
 const SUPER_HISTORY: &[&str] =
     &["poplast graph_diff.changes 0", "popold memory.trace.entries 0", "popold timeline.events 0"];
 
@@ -236,6 +262,7 @@ pub(super) fn actions(tool: &str) -> Vec<&'static str> {
         "tasks_context" => CONTEXT.to_vec(),
         "tasks_delta" => DELTA.to_vec(),
         "tasks_evidence_get" => EVIDENCE.to_vec(),
+        "tasks_proof" => PROOF.to_vec(),
         other => panic!("{other} has a budget, but no list of what goes first"),
     }
 }

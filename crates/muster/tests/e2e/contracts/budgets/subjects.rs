@@ -43,6 +43,9 @@ fn step(number: usize) -> Value {
     if number.is_multiple_of(9) {
         step["blockers"] = json!([format!("blocker {number}"), long("wartet", 2)]);
     }
+    if number >= STEPS - 6 {
+        step["checks"] = json!(["unit", "lint"]);
+    }
     if number.is_multiple_of(7) {
         step["proof_modes"] = json!({"security": "require", "docs": "warn"});
     }

@@ -1,0 +1,131 @@
+//! The proof of a task as Markdown, which people read and paste.
+
+use muster_api::Timestamp;
+use muster_core::{
+    checks::{finding::CheckFinding, ledger::Flakiness, verdict::Verdict},
+    tasks::{
+        check_gate::{CheckState, WaiverRequest},
+        view::proof::{CheckProof, CheckStanding, StepProof, TaskProof, VerdictFiles, WaiverView},
+    },
+};
+
+use crate::screen::spelled_out;
+
+/// The whole proof.
+pub(super) fn markdown(proof: &TaskProof) -> String {
+    let target = &proof.target;
+    let mut text = format!("# Proof of {}: {}\n\n", target.id, spelled_out(&target.title));
+    text += match (proof.checks.is_empty() && proof.steps.is_empty(), proof.holds) {
+        (true, _) => "Nothing is asked for: neither the task nor its steps have checks.\n",
+        (false, true) => "All checks hold on the present files.\n",
+        (false, false) => "Not all checks hold on the present files.\n",
+    };
+    if !proof.checks.is_empty() {
+        text += "\n## The task\n\n";
+        text += &proof.checks.iter().map(check_lines).collect::<String>();
+    }
+    text += &proof.steps.iter().map(step_section).collect::<String>();
+    if !proof.findings.is_empty() {
+        text += "\n## Findings\n\n";
+        text += &proof.findings.iter().map(finding_line).collect::<String>();
+    }
+    if !proof.waivers_asked.is_empty() {
+        text += "\n## Waivers asked for\n\n";
+        text += &proof.waivers_asked.iter().map(asked_line).collect::<String>();
+    }
+    text
+}
+
+fn step_section(step: &StepProof) -> String {
+    let state = if step.completed { "closed" } else { "open" };
+    let checks: String = step.checks.iter().map(check_lines).collect();
+    format!("\n## Step {} ({state}): {}\n\n{checks}", step.path, spelled_out(&step.title))
+}
+
+/// A check: its state, its verdict and what replaces it.
+pub(in crate::commands) fn check_lines(check: &CheckProof) -> String {
+    let CheckProof { name, standing, waivers, closed_with } = check;
+    let mut text = format!("- {name}: {}", state(standing.state));
+    text += &verdict(standing);
+    text.push('\n');
+    if let Some(Flakiness { passed, failed }) = standing.flaky {
+        text += &format!("  - flaky: passed {passed} and failed {failed} times on these files\n");
+    }
+    for test in &standing.failed_tests {
+        text += &format!("  - failed: {}\n", spelled_out(test));
+    }
+    text += &waivers.iter().map(waiver_line).collect::<String>();
+    if let Some(run) = closed_with
+        && Some(*run) != standing.run
+    {
+        text += &format!("  - the step was closed with {run}\n");
+    }
+    text
+}
+
+fn state(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Passed => "passed",
+        CheckState::Waived => "waived",
+        CheckState::Missing => "never run",
+        CheckState::Running => "running",
+        CheckState::Failed => "failed",
+        CheckState::TimedOut => "timed out",
+        CheckState::Empty => "empty: no test ran",
+        CheckState::Stale => "stale: its verdict is about other files",
+        CheckState::Untrusted => "not accepted by a person",
+    }
+}
+
+fn verdict(standing: &CheckStanding) -> String {
+    let Some((verdict, files)) = standing.verdict.zip(standing.files) else {
+        return String::new();
+    };
+    let mut parts = Vec::new();
+    if standing.state != CheckState::Passed || verdict != Verdict::Passed {
+        let about = match files {
+            VerdictFiles::These => "on these files",
+            VerdictFiles::Older => "on older files",
+        };
+        parts.push(format!("{} {about}", verdict.name()));
+    }
+    parts.extend(standing.run.map(|run| run.to_string()));
+    parts.extend(standing.at_ms.map(|at| Timestamp(at).rfc3339()));
+    parts.extend(
+        standing.duration_ms.map(|spent| format!("{}.{} s", spent / 1000, spent / 100 % 10)),
+    );
+    if let Some(counts) = standing.counts {
+        parts.push(format!(
+            "{} passed, {} failed, {} skipped",
+            counts.passed, counts.failed, counts.skipped
+        ));
+    }
+    format!(" ({})", parts.join("; "))
+}
+
+fn waiver_line(view: &WaiverView) -> String {
+    let WaiverView { waiver, of_task, holds } = view;
+    let until = match (&waiver.scope, holds) {
+        (None, _) => "for good",
+        (Some(_), true) => "for these files",
+        (Some(_), false) => "for other files, so it does not count now",
+    };
+    let place = if *of_task { " for the whole task" } else { "" };
+    format!(
+        "  - waived{place} by {} on {}, {until}: {}\n",
+        spelled_out(&waiver.by.name),
+        waiver.at.rfc3339(),
+        spelled_out(&waiver.reason)
+    )
+}
+
+fn finding_line(finding: &CheckFinding) -> String {
+    format!("- {} ({}): {}\n", finding.check, finding.run, spelled_out(&finding.message))
+}
+
+fn asked_line(asked: &WaiverRequest) -> String {
+    let by = asked.by.as_ref().map_or("an agent", |by| by.name.as_str());
+    let step = asked.step.map(|step| format!(" of {step}")).unwrap_or_default();
+    let reason = spelled_out(&asked.reason);
+    format!("- {}{step}, asked for by {}: {reason}\n", asked.check, spelled_out(by))
+}
