@@ -19,6 +19,7 @@ mod done;
 mod edit;
 mod evidence;
 mod focus;
+mod focus_memory;
 mod groups;
 mod handoff;
 mod history;
@@ -55,6 +56,7 @@ pub(crate) use decompose::StepWord;
 pub(crate) use delta::Position;
 pub use evidence::CALL_BYTES_MAX;
 pub use focus::Focus;
+pub(crate) use focus_memory::FocusMemory;
 pub(crate) use groups::TargetName;
 pub(crate) use work::Write;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 14] = [
+const READS: [&str; 13] = [
     "tasks_context",
     "tasks_context_pack",
     "tasks_delta",
@@ -16,7 +16,6 @@ const READS: [&str; 14] = [
     "tasks_history",
     "tasks_lint",
     "tasks_mirror",
-    "tasks_next",
     "tasks_radar",
     "tasks_storage",
     "tasks_templates_list",
