@@ -32,6 +32,7 @@ use crate::{
     Caller, Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
     runs::{RunOptions, agent_operations},
     suggest,
+    tasks::FocusMemory,
     todos::BoundSession,
 };
 
@@ -72,6 +73,7 @@ pub struct App {
     bound: BoundSession,
     driver: OnceLock<muster_agents::Runs>,
     checks: Arc<CheckService>,
+    focus: Arc<FocusMemory>,
 }
 
 /// Whom a caller acts for.
@@ -125,7 +127,8 @@ impl App {
         let runner = Arc::new(CheckRunner::new(&options.storage_dir));
         let checks = CheckService::new(Arc::clone(&engine), runner, PROOF_LOG_DAYS_DEFAULT);
         let checks = Arc::new(checks);
-        Self { registry, options, engine, bound, driver: OnceLock::new(), checks }
+        let focus = Arc::default();
+        Self { registry, options, engine, bound, driver: OnceLock::new(), checks, focus }
     }
 
     /// The same application for calls that work in this workspace unless they name another.
@@ -150,7 +153,8 @@ impl App {
         let registry = Arc::clone(&self.registry);
         let engine = Arc::clone(&self.engine);
         let checks = Arc::clone(&self.checks);
-        Self { registry, options, engine, bound, driver: OnceLock::new(), checks }
+        let focus = Arc::clone(&self.focus);
+        Self { registry, options, engine, bound, driver: OnceLock::new(), checks, focus }
     }
 
     /// All operations.
@@ -242,8 +246,14 @@ impl App {
             None => Err(refusals::unknown_tool(&self.registry, name)),
         };
         let mut envelope = answer.unwrap_or_else(|failure| call::failed(self, name, failure));
+        self.focus.learn(caller, name, &envelope);
         suggest::fit_envelope(&mut envelope, &self.registry, self.options.toolset);
         envelope
+    }
+
+    /// What connections know of the focus.
+    pub(crate) fn focus_memory(&self) -> &FocusMemory {
+        &self.focus
     }
 
     /// What this server works on.

@@ -2,14 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{AnswerEconomy, CallWatch};
-use muster_core::{Author, AuthorKind, AuthorSurface, CallFacts};
+use crate::{AnswerEconomy, CallWatch, sessions::random_bits};
+use muster_core::{Author, AuthorKind, AuthorSurface, CallFacts, ConnectionId};
+use muster_store::StoreError;
 
 /// The caller of an operation, as its surface knows it.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
     /// Whom the events of the call name.
     pub by: Option<Arc<Author>>,
+    /// Its connection, where one connection is one agent.
+    pub connection: Option<ConnectionId>,
     /// Where the caller works.
     pub directory: Option<PathBuf>,
     /// What it pays for answers.
@@ -18,6 +21,11 @@ pub struct Caller {
     pub is_patient: bool,
     /// How it hears of the progress of the call and cancels it.
     pub watch: CallWatch,
+}
+
+/// The id of a new connection.
+pub fn new_connection() -> Result<ConnectionId, StoreError> {
+    random_bits().map(ConnectionId::from_bits)
 }
 
 /// The login name of the person who started this process.
@@ -36,6 +44,6 @@ impl Caller {
 
     /// What the rules may know of it.
     pub(crate) fn facts(&self) -> CallFacts {
-        CallFacts { by: self.by.clone(), files: None }
+        CallFacts { by: self.by.clone(), connection: self.connection.clone(), files: None }
     }
 }

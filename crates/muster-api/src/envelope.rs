@@ -151,6 +151,10 @@ pub enum ErrorCode {
     CheckUntrusted,
     /// Only a person may do this.
     PersonRequired,
+    /// Another agent holds the task.
+    Claimed,
+    /// The focus is not the one that the connection has seen.
+    FocusMoved,
     /// Child steps or sub-tasks are open.
     ChildrenOpen,
     StepBlocked,
@@ -208,6 +212,10 @@ pub enum WarningCode {
     ItemsDefaulted,
     /// An empty list replaced one with many open items.
     ItemsDropped,
+    /// A claim of another agent on the task has lapsed.
+    ClaimLapsed,
+    /// Operations newer than the undone one stay.
+    UndoSkipped,
 }
 
 impl Envelope {

@@ -2,11 +2,12 @@
 //! about it.
 
 mod findings;
+mod warnings;
 
 use muster_core::text;
 use serde::Serialize;
 
-use crate::{ErrorCode, WarningCode};
+use crate::ErrorCode;
 
 /// The explanation of a code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -41,7 +42,7 @@ type Words = [&'static str; 3];
 pub fn all() -> Vec<Explanation> {
     let errors = ERRORS.iter().map(|(code, words)| explanation(code, CodeKind::Error, *words));
     let warnings =
-        WARNINGS.iter().map(|(code, words)| explanation(code, CodeKind::Warning, *words));
+        warnings::WARNINGS.iter().map(|(code, words)| explanation(code, CodeKind::Warning, *words));
     errors.chain(warnings).chain(findings::all()).collect()
 }
 
@@ -64,7 +65,7 @@ fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanati
     Explanation { code, kind, meaning, when, remedy }
 }
 
-const ERRORS: [(ErrorCode, Words); 23] = [
+const ERRORS: [(ErrorCode, Words); 25] = [
     (
         ErrorCode::InvalidInput,
         [
@@ -160,6 +161,25 @@ const ERRORS: [(ErrorCode, Words); 23] = [
             "Only a person may do this.",
             "An agent tried to accept or set aside a check, or to ask for less than was agreed.",
             "Leave it as it is, or ask a person: they use a terminal or the page.",
+        ],
+    ),
+    (
+        ErrorCode::Claimed,
+        [
+            "Another agent has claimed the task.",
+            "A step of the task was to be closed, or the task completed, claimed or released. \
+            details.claim names the holder and when its claim lapses.",
+            "Work on another task: tasks_next lists what is free. Reading, notes and comments are \
+            welcome; a person may do everything.",
+        ],
+    ),
+    (
+        ErrorCode::FocusMoved,
+        [
+            "Somebody else moved the focus since this connection last saw it.",
+            "A change without a target, which would have hit another plan or task than the caller \
+            means. details.seen and details.focus name both.",
+            "Name the task or plan, or set the focus again with tasks_focus_set.",
         ],
     ),
     (
@@ -261,123 +281,6 @@ const ERRORS: [(ErrorCode, Words); 23] = [
     ),
 ];
 
-const WARNINGS: [(WarningCode, Words); 14] = [
-    (
-        WarningCode::BudgetTruncated,
-        [
-            "Parts of the view were left out to fit max_chars.",
-            "The whole view is larger than the budget; the message lists what was cut.",
-            "Ask again with a larger max_chars, or follow the cursors.",
-        ],
-    ),
-    (
-        WarningCode::BudgetMinimal,
-        [
-            "The budget was so small that only the target or the next line is left.",
-            "max_chars is far below the size of the view.",
-            "Ask again with a larger max_chars; 400 keeps a radar useful.",
-        ],
-    ),
-    (
-        WarningCode::BudgetMinClamped,
-        [
-            "The budget was raised to the minimum.",
-            "max_chars was 0 or 1.",
-            "Ask for at least 2 characters.",
-        ],
-    ),
-    (
-        WarningCode::SecretRedacted,
-        [
-            "Something that looks like a secret was replaced before it was stored.",
-            "A string had a token, a key or a private key block; the message names the field.",
-            "Keep secrets out of tasks; if it was real, rotate it.",
-        ],
-    ),
-    (
-        WarningCode::ProofWeak,
-        [
-            "The proof is thin: a receipt is missing, or a placeholder was sent.",
-            "Evidence for a checkpoint without a CMD or without a LINK receipt, or proof mode \
-            `warn` without any.",
-            "Add the command that was run and a link to its log.",
-        ],
-    ),
-    (
-        WarningCode::ForcedClose,
-        [
-            "A step was closed by force, without what its gate requires.",
-            "tasks_progress with force; the message lists what was skipped.",
-            "The waiver stays visible until the checkpoints are confirmed and the proofs attached; \
-            the task cannot be finished until then.",
-        ],
-    ),
-    (
-        WarningCode::AlreadyDone,
-        [
-            "It was DONE before; nothing was written.",
-            "A plan or task that is DONE was completed again.",
-            "Nothing is left to do.",
-        ],
-    ),
-    (
-        WarningCode::StatusUnchanged,
-        [
-            "It had that status before; nothing was written.",
-            "A plan or task was set to the status that it already has.",
-            "Nothing is left to do.",
-        ],
-    ),
-    (
-        WarningCode::NoteIgnored,
-        [
-            "The note or proof was not kept.",
-            "It was part of a call that wrote nothing, because there was nothing to change.",
-            "Write it with tasks_note or tasks_evidence_capture.",
-        ],
-    ),
-    (
-        WarningCode::ThinkPipelineFailed,
-        [
-            "The task exists, but its reasoning seed does not.",
-            "The think argument of a macro was refused.",
-            "Seed the reasoning memory with think_pipeline.",
-        ],
-    ),
-    (
-        WarningCode::BatchPartial,
-        [
-            "Some operations of the batch were refused; the others are in effect.",
-            "tasks_batch without atomic.",
-            "Look at the results, fix the failed operations and send only those again.",
-        ],
-    ),
-    (
-        WarningCode::GraphDiffUnavailable,
-        [
-            "There is nothing to compare the reasoning graph with.",
-            "A graph difference was requested and the branch has no base.",
-            "Read the graph itself instead.",
-        ],
-    ),
-    (
-        WarningCode::ItemsDefaulted,
-        [
-            "items was left out, so the todo list is empty now.",
-            "todo_write without items; the default is the empty list.",
-            "Always send items, even for an empty list.",
-        ],
-    ),
-    (
-        WarningCode::ItemsDropped,
-        [
-            "An empty todo list replaced one with five or more open items.",
-            "todo_write with an empty list, or without one; the message names what was dropped.",
-            "Write the items again if this was a mistake; the list's history keeps them.",
-        ],
-    ),
-];
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -390,14 +293,18 @@ mod tests {
     fn names<'a, T: Deserialize<'a> + std::fmt::Debug>() -> BTreeSet<String> {
         let unknown = value::StrDeserializer::<value::Error>::new("");
         let message = T::deserialize(unknown).unwrap_err().to_string();
-        message.split('`').filter(|part| part.contains('_')).map(str::to_owned).collect()
+        let is_name = |part: &&str| {
+            !part.is_empty() && part.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        };
+        message.split('`').filter(is_name).map(str::to_owned).collect()
     }
 
     #[test]
     fn every_code_is_explained_once() {
-        for (kind, expected) in
-            [(CodeKind::Error, names::<ErrorCode>()), (CodeKind::Warning, names::<WarningCode>())]
-        {
+        for (kind, expected) in [
+            (CodeKind::Error, names::<ErrorCode>()),
+            (CodeKind::Warning, names::<crate::WarningCode>()),
+        ] {
             let codes: Vec<String> = all()
                 .into_iter()
                 .filter(|explanation| explanation.kind == kind)

@@ -48,7 +48,7 @@ pub mod checks {
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
-pub use caller::{Caller, person_name};
+pub use caller::{Caller, new_connection, person_name};
 pub use echo::{shorten_value, shorten_words};
 pub use economy::AnswerEconomy;
 pub use envelope::{

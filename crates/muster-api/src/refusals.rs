@@ -1,6 +1,7 @@
 //! Messages for rejections: one exhaustive table from the core's facts to what the caller reads.
 
 mod checks;
+mod claims;
 mod completion;
 mod gate;
 mod memory;
@@ -9,6 +10,7 @@ mod words;
 use muster_core::{
     tasks::{
         TaskRejection,
+        changes::EntityChange,
         command::StepSelector,
         id::{EntityId, EntityKind, StepId, WorkspaceId},
         rejection::Candidates,
@@ -34,6 +36,7 @@ pub(crate) fn unknown_tool(registry: &Registry, name: &str) -> CallFailure {
 pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> CallFailure {
     match rejection {
         TaskRejection::NoTarget(candidates) => no_target(workspace, &candidates),
+        TaskRejection::FocusMoved { seen, focus } => claims::focus_moved(workspace, seen, focus),
         TaskRejection::WrongKind { id, wanted, from_focus, candidates } => {
             wrong_kind(workspace, id, wanted, from_focus, &candidates)
         }
@@ -50,8 +53,8 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         TaskRejection::NoSuchStep { step_id } => no_such_step(step_id),
         TaskRejection::SelectorsDisagree { path, step_id } => words::steps_disagree(&path, step_id),
         TaskRejection::NodesDisagree { path, node_id } => words::nodes_disagree(&path, node_id),
-        TaskRejection::RevisionMismatch { id, expected, actual } => {
-            revision_mismatch(workspace, id, expected, actual)
+        TaskRejection::RevisionMismatch { id, expected, actual, changed } => {
+            revision_mismatch(workspace, id, (expected, actual), &changed)
         }
         TaskRejection::KeyTaken { key, first_tool } => key_taken(&key, &first_tool),
         TaskRejection::AlreadyClosed { step_id, path } => words::already_closed(step_id, &path),
@@ -59,6 +62,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         TaskRejection::GateOpen { gate, report } => gate::explain(workspace, gate, &report),
         TaskRejection::ChecksOpen { task, checks } => checks::open(task, &checks),
         TaskRejection::PersonRequired(act) => checks::person_required(&act),
+        TaskRejection::Claimed { task, claim } => claims::claimed(workspace, task, &claim),
         TaskRejection::UnknownWaiver { check } => {
             let message = format!("there is no waiver of {check} here");
             let recovery = "Look at the task: its waivers are listed beside its checks.";
@@ -207,19 +211,21 @@ fn unknown_step(workspace: &WorkspaceId, task: EntityId, what: &str, name: &str)
 fn revision_mismatch(
     workspace: &WorkspaceId,
     id: EntityId,
-    expected: u64,
-    actual: u64,
+    (expected, actual): (u64, u64),
+    changed: &[EntityChange],
 ) -> CallFailure {
     let context = Suggestion::call("tasks_context", "see it as it is")
         .with("workspace", workspace)
         .with("target", &id);
     let message = format!("expected={expected} actual={actual}");
     let recovery = format!("Read {id} again, then retry with expected_revision {actual}.");
-    ApiError::new(ErrorCode::RevisionMismatch, message, recovery)
+    let error = ApiError::new(ErrorCode::RevisionMismatch, message, recovery)
         .with("id", &id)
         .with("expected", &expected)
-        .with("actual", &actual)
-        .suggesting(context)
+        .with("actual", &actual);
+    // A revision that never was has nothing after it.
+    let error = if changed.is_empty() { error } else { error.with("changed", changed) };
+    error.suggesting(context)
 }
 
 /// What a call answers that its caller cancelled in time.

@@ -186,10 +186,10 @@ pub fn session_event_text(stream: &str, row: &EventRow) -> Option<String> {
         .ok()
 }
 
-fn random_bits() -> Result<u128, StoreError> {
+pub(crate) fn random_bits() -> Result<u128, StoreError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| StoreError::Engine {
-        action: "created a session id",
+        action: "drew a random number",
         cause: error.to_string(),
     })?;
     Ok(u128::from_le_bytes(bytes))

@@ -12,6 +12,7 @@ use crate::{App, AppOptions, CallWatch, Caller, Toolset};
 mod any_json;
 mod atomicity;
 mod bad_input;
+
 mod cost;
 mod found;
 mod in_session;
@@ -19,6 +20,7 @@ mod lifecycle;
 mod macros;
 mod model;
 mod probes;
+mod several_agents;
 mod step_door;
 mod todo_lists;
 mod views;

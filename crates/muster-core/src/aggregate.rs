@@ -12,7 +12,7 @@ use std::{borrow::Cow, fmt::Debug, sync::Arc};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Author, Compact, Documents, Draft, Json, Need, Timestamp, Unloaded,
+    Author, Compact, ConnectionId, Documents, Draft, Json, Need, Timestamp, Unloaded,
     checks::project::ProjectFiles,
 };
 
@@ -102,6 +102,8 @@ pub struct Env {
 pub struct CallFacts {
     /// Who makes the call.
     pub by: Option<Arc<Author>>,
+    /// The connection it comes from; calls without one are told apart by their author.
+    pub connection: Option<ConnectionId>,
     /// The files of the project, if the call has looked at them.
     pub files: Option<Arc<ProjectFiles>>,
 }
@@ -110,6 +112,15 @@ impl CallFacts {
     /// Whether a person makes the call.
     pub fn is_person(&self) -> bool {
         self.by.as_ref().is_some_and(|by| by.is_person())
+    }
+
+    /// Whether the caller is the one that this author and this connection stand for.
+    pub fn comes_from(&self, by: Option<&Author>, connection: Option<&ConnectionId>) -> bool {
+        match (&self.connection, connection) {
+            (Some(mine), Some(other)) => mine == other,
+            (None, None) => self.by.as_deref() == by,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod author;
 pub mod budget;
 pub mod checks;
 mod compact;
+mod connection;
 pub mod ctree;
 mod cursor;
 pub mod display_switches;
@@ -33,6 +34,7 @@ pub use aggregate::{
 };
 pub use author::{AUTHOR_NAME_CHARS_MAX, Author, AuthorKind, AuthorSurface};
 pub use compact::{Compact, WholeText};
+pub use connection::ConnectionId;
 pub use cursor::PageCursor;
 pub use documents::{
     Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown, Slice, Survey,

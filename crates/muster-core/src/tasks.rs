@@ -2,7 +2,9 @@
 //!
 //! Not here: messages for people (api), storage (store), anything that blocks.
 
+pub mod changes;
 pub mod check_gate;
+pub mod claim;
 pub mod command;
 mod decide;
 pub mod entity;
@@ -339,11 +341,16 @@ impl Aggregate for TaskAggregate {
     }
 
     fn decide(draft: &mut Draft<'_, Self>, command: &TaskCommand) -> Result<(), WorkRefusal<Self>> {
-        for event in decide::decide(draft.documents(), &draft.env().call, command)? {
+        let first = draft.events().len();
+        for event in decide::decide(draft.documents(), draft.env(), command)? {
             match event.server_part() {
                 Some(part) => draft.emit_by(Author::server(part), event)?,
                 None => draft.emit(event)?,
             }
+        }
+        let events = &draft.events()[first..];
+        for renewal in decide::claim::renewals(draft.documents(), draft.env(), events)? {
+            draft.emit(renewal)?;
         }
         Ok(())
     }

@@ -121,6 +121,8 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::IdempotencyConflict
         | ErrorCode::UndoConflict
         | ErrorCode::SessionMismatch
+        | ErrorCode::Claimed
+        | ErrorCode::FocusMoved
         | ErrorCode::CallCancelled => StatusCode::CONFLICT,
         ErrorCode::CheckpointsNotConfirmed
         | ErrorCode::ProofRequired
@@ -179,6 +181,8 @@ mod tests {
             (ErrorCode::CheckRunning, 422),
             (ErrorCode::CheckUntrusted, 422),
             (ErrorCode::PersonRequired, 403),
+            (ErrorCode::Claimed, 409),
+            (ErrorCode::FocusMoved, 409),
             (ErrorCode::ChildrenOpen, 422),
             (ErrorCode::StepBlocked, 422),
             (ErrorCode::StoreBusy, 503),

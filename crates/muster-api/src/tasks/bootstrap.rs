@@ -48,7 +48,7 @@ impl Operation for TasksBootstrap {
     type Response = Bootstrapped;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
-        let otherwise = Parent::Focus(call.bound(&self.workspace));
+        let otherwise = Parent::Focus(call.wanted(&self.workspace, None));
         let setup = self.task.setup(self.parent, otherwise, None, StepsNeed::CriteriaAndTests)?;
         let workspace = self.workspace.clone();
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
@@ -132,7 +132,7 @@ impl Operation for TasksScaffold {
             target: self.target,
             plan_title: self.plan_title,
         };
-        let parent = choice.check(None, Parent::Focus(call.bound(&self.workspace)))?;
+        let parent = choice.check(None, Parent::Focus(call.wanted(&self.workspace, None)))?;
         let Some(template) = TaskTemplate::named(&self.template) else {
             return Err(crate::refusals::unknown_template(&self.template));
         };

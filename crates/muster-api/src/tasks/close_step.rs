@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     groups::{Guarded, OneStep, OneTask, WaitingForChecks},
-    respond::{StepName, shown},
+    respond::{StepName, public},
     steps::Confirmations,
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
 };
@@ -82,7 +82,7 @@ impl Operation for TasksCloseStep {
                 task: changed.task,
                 revision: changed.revision,
                 step: changed.step,
-                events: draft.call_events().iter().map(shown).collect(),
+                events: public(draft.call_events()),
             };
             let mut reply = CallReply::new(&closed).about(target);
             weak_proof(draft.documents(), &step, &mut reply)?;

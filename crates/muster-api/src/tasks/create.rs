@@ -4,7 +4,7 @@ use muster_core::tasks::{
     TaskCommand, TaskDraft, TaskResult,
     command::{AddSteps, CreatePlan, CreateTask, DefineStep, StepSelector, StepTarget},
     id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
-    lookup,
+    lookup::{self, LookupRequest},
     wire::EventView,
     wording::{FreeObject, LongText, Title},
 };
@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     groups::{ParentPlan, Repeatable},
     respond::{StepName, added_steps, first, shown},
-    setup::parent_plan,
     steps::{CheckNames, ProofModeChanges, StepInput},
 };
 use crate::{
@@ -91,8 +90,8 @@ impl Operation for TasksCreate {
                 call.write(&workspace, key, move |draft| create_plan(draft, &scope, &create))
             }
             EntityKind::Task => {
-                let bound = call.bound(&workspace);
-                let new = self.task(parent, bound)?;
+                let wanted = call.wanted(&workspace, None);
+                let new = self.task(parent, wanted)?;
                 call.write(&workspace, key, move |draft| create_task(draft, &scope, &new))
             }
         }
@@ -102,8 +101,8 @@ impl Operation for TasksCreate {
 /// A new task and its steps.
 struct NewTask {
     parent: Option<PlanId>,
-    /// The task that the caller is bound to.
-    bound: Option<TaskId>,
+    /// Where it goes without a parent.
+    wanted: LookupRequest,
     title: String,
     description: Option<String>,
     steps: Option<Vec<StepInput>>,
@@ -125,7 +124,7 @@ impl TasksCreate {
         })
     }
 
-    fn task(self, parent: Option<PlanId>, bound: Option<TaskId>) -> Result<NewTask, CallFailure> {
+    fn task(self, parent: Option<PlanId>, wanted: LookupRequest) -> Result<NewTask, CallFailure> {
         if self.contract.is_some() {
             return Err(not_for("contract", "task"));
         }
@@ -134,7 +133,7 @@ impl TasksCreate {
         }
         Ok(NewTask {
             parent,
-            bound,
+            wanted,
             title: self.title.0,
             description: self.description.and_then(LongText::stored),
             steps: self.steps,
@@ -168,7 +167,7 @@ fn create_task(
     workspace: &WorkspaceId,
     new: &NewTask,
 ) -> TaskResult<CallReply> {
-    let parent = parent_plan(draft, new.parent, new.bound)?;
+    let parent = lookup::parent_plan(draft.documents(), new.parent, new.wanted)?;
     let title = new.title.clone();
     let description = new.description.clone();
     let create = TaskCommand::CreateTask(CreateTask { parent, title, description });

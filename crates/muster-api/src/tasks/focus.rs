@@ -16,7 +16,8 @@ use crate::{
     registry::Operation,
 };
 
-/// Shows which plan or task calls without a target mean.
+/// Shows which plan or task calls without a target mean: what this connection has focused on, else
+/// the focus of the workspace.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksFocusGet {
     /// Workspace id.
@@ -39,14 +40,20 @@ impl Operation for TasksFocusGet {
     type Response = Focus;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
+        let own = call.app.focus_memory().known(&call.scene.caller, &self.workspace).own;
         call.read(&self.workspace, |docs| {
-            let focus = lookup::workspace(docs)?.focus;
+            let own = match own {
+                Some(id) => lookup::status(docs, id)?.and(own),
+                None => None,
+            };
+            let focus = own.or(lookup::workspace(docs)?.focus);
             Ok(CallReply::new(&Focus { workspace: self.workspace.to_string(), focus }))
         })
     }
 }
 
-/// Sets the plan or task that later calls without a target mean, for all clients of the workspace.
+/// Sets the plan or task that later calls without a target mean: for this connection, and for all
+/// clients of the workspace that have not set one themselves.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksFocusSet {
     /// Workspace id.

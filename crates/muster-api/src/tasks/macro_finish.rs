@@ -140,7 +140,7 @@ impl Operation for TasksMacroCreateDone {
         let workspace = call.workspace(self.workspace)?;
         gate_ready(&self.steps, StepsNeed::CriteriaAndTests)?;
         let setup = TaskSetup {
-            parent: self.parent.check(None, Parent::Focus(call.bound(&workspace)))?,
+            parent: self.parent.check(None, Parent::Focus(call.wanted(&workspace, None)))?,
             title: self.task_title.0,
             description: self.description.and_then(LongText::stored),
             steps: self.steps,

@@ -69,7 +69,7 @@ impl Operation for TasksMacroStart {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let workspace = call.workspace(self.workspace)?;
         let frames_itself = self.task.frames_itself();
-        let otherwise = Parent::FocusOrInbox(call.bound(&workspace));
+        let otherwise = Parent::FocusOrInbox(call.wanted(&workspace, None));
         let mut setup =
             self.task.setup(self.parent, otherwise, Some(EVERYDAY), StepsNeed::Criteria)?;
         if frames_itself {

@@ -45,6 +45,9 @@ impl CheckedCall<'_> {
         showing: Showing,
         view: impl Fn(&TaskDocs, Target, Option<FocusRestored>) -> Shown + Send + Sync + 'static,
     ) -> Result<CallAction, CallFailure> {
+        // A view that is not of a named target moves nothing.
+        let named = LookupRequest { changes: false, ..showing.named };
+        let showing = Showing { named, ..showing };
         let read = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), |docs| {
             if showing.destination(docs)?.is_some() {
                 return Ok(None);

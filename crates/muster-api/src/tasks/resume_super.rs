@@ -5,7 +5,7 @@ use std::sync::Arc;
 use muster_core::tasks::{
     TaskAggregate, TaskDocs, TaskResult,
     id::{EntityId, WorkspaceId},
-    lookup::{self, LookupRequest},
+    lookup,
     view::{
         Requested,
         empty::EmptyWorkspace,
@@ -310,7 +310,8 @@ fn begins(
     workspace: &WorkspaceId,
     selection: &TaskOrPlan,
 ) -> Result<bool, CallFailure> {
-    if call.wanted(workspace, selection.named()?) != LookupRequest::default() {
+    let wanted = call.wanted(workspace, selection.named()?);
+    if wanted.named.is_some() || wanted.bound.is_some() {
         return Ok(false);
     }
     let read = call.app.engine().read::<TaskAggregate, _>(&workspace.stream(), |docs| {

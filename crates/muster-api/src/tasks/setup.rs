@@ -7,7 +7,7 @@ use muster_core::{
         TaskCommand, TaskDocument, TaskDraft, TaskRejection, TaskResult,
         command::{CreatePlan, CreateTask, SetChecklist},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
-        lookup,
+        lookup::{self, LookupRequest},
         step::ProofMode,
         templates::{
             DEFAULT_TASK, PRINCIPAL_TASK, TaskTemplate, TaskTemplateContent, TemplateStep,
@@ -45,9 +45,9 @@ pub(crate) enum Parent {
     New(String, Option<&'static TaskTemplate>),
     /// Under the plan of the task that the caller is bound to, else under the focused plan or the
     /// focused task's plan.
-    Focus(Option<TaskId>),
+    Focus(LookupRequest),
     /// The same, else under the inbox.
-    FocusOrInbox(Option<TaskId>),
+    FocusOrInbox(LookupRequest),
 }
 
 /// Selects or creates the plan of a new task.
@@ -209,32 +209,26 @@ impl TaskSetup {
 impl Parent {
     fn resolve(&self, draft: &mut TaskDraft<'_>) -> TaskResult<(PlanId, bool)> {
         match self {
-            Self::Plan(id) => Ok((parent_plan(draft, Some(*id), None)?, false)),
+            Self::Plan(id) => {
+                let wanted = LookupRequest::default();
+                Ok((lookup::parent_plan(draft.documents(), Some(*id), wanted)?, false))
+            }
             Self::New(title, template) => Ok((create_plan(draft, title, None, *template)?, true)),
-            Self::Focus(bound) => Ok((parent_plan(draft, None, *bound)?, false)),
-            Self::FocusOrInbox(bound) => match parent_plan(draft, None, *bound) {
-                Ok(id) => Ok((id, false)),
-                Err(WorkRefusal::Rejected(rejection))
-                    if *rejection == TaskRejection::ParentMissing =>
-                {
-                    inbox(draft)
+            Self::Focus(wanted) => {
+                Ok((lookup::parent_plan(draft.documents(), None, *wanted)?, false))
+            }
+            Self::FocusOrInbox(wanted) => {
+                match lookup::parent_plan(draft.documents(), None, *wanted) {
+                    Ok(id) => Ok((id, false)),
+                    Err(WorkRefusal::Rejected(rejection))
+                        if *rejection == TaskRejection::ParentMissing =>
+                    {
+                        inbox(draft)
+                    }
+                    Err(refusal) => Err(refusal),
                 }
-                Err(refusal) => Err(refusal),
-            },
+            }
         }
-    }
-}
-
-/// The plan of a new task: the named one, else that of the task that the caller is
-/// bound to (RUNS-TIE-3), else that of the focus (TASKS-PAR-1).
-pub(crate) fn parent_plan(
-    draft: &TaskDraft<'_>,
-    named: Option<PlanId>,
-    bound: Option<TaskId>,
-) -> TaskResult<PlanId> {
-    match (named, bound) {
-        (None, Some(task)) => lookup::plan_of(draft.documents(), task.into()),
-        (named, _) => lookup::parent_plan(draft.documents(), named),
     }
 }
 

@@ -21,6 +21,7 @@ use super::{
     evidence::TasksEvidenceCapture,
     groups::{Guarded, OneStep},
     history::TasksUndo,
+    next::TasksNext,
     note::TasksNote,
     progress::TasksProgress,
     verify::TasksVerify,
@@ -35,7 +36,8 @@ use crate::{
 
 /// Works on one step: note {note}, evidence {checks, items, checkpoint}, confirm {checkpoints},
 /// block {reason}, unblock, define {title, success_criteria, tests, blockers}, split {steps} into
-/// steps below it, reopen. undo {task} reverts the newest operation that can be undone.
+/// steps below it, reopen. release {task} ends your claim. undo {task} reverts the newest
+/// operation that can be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksStep {
     action: StepAction,
@@ -57,6 +59,7 @@ pub(crate) enum StepAction {
     Define,
     Split,
     Reopen,
+    Release,
     Undo,
 }
 
@@ -129,11 +132,24 @@ impl Operation for TasksStep {
                 arguments.insert("completed".to_owned(), false.into());
                 request::prepare::<TasksProgress>
             }
+            StepAction::Release => {
+                name_released(&mut arguments)?;
+                request::prepare::<TasksNext>
+            }
             StepAction::Undo => request::prepare::<TasksUndo>,
         };
         let inner = prepare(call.app, &call.scene.caller, arguments)?;
         Ok(CallAction::Through(Box::new(inner)))
     }
+}
+
+/// A claim is of a task; the answer lists what is free then.
+fn name_released(arguments: &mut Map<String, Value>) -> Result<(), CallFailure> {
+    let Some(task) = arguments.shift_remove("task") else {
+        return Err(invalid("task", Reason::Missing, "the task to release"));
+    };
+    arguments.insert("release".to_owned(), task);
+    Ok(())
 }
 
 /// The step that is split is the parent of the new ones.

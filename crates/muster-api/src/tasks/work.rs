@@ -25,7 +25,7 @@ use super::{
     respond::{StepChanged, first, shown},
 };
 use crate::{
-    App, Envelope, WarningCode,
+    App, Envelope, OperationEffect, WarningCode,
     arguments::{Reason, WORKSPACE_EXPECTED, invalid, invalid_with},
     call::{CallAction, CallFailure, CallReply, CheckedCall, Scene},
     refusals,
@@ -114,7 +114,13 @@ impl CheckedCall<'_> {
 
     /// The target of a call: the named one, else the one that its caller is bound to (RUNS-TIE-3).
     pub(crate) fn wanted(&self, workspace: &WorkspaceId, named: Option<EntityId>) -> LookupRequest {
-        LookupRequest { named, bound: self.bound(workspace).map(EntityId::Task) }
+        let row = self.app.registry().get(self.scene.tool);
+        LookupRequest {
+            named,
+            bound: self.bound(workspace).map(EntityId::Task),
+            focus: self.app.focus_memory().known(&self.scene.caller, workspace),
+            changes: row.is_some_and(|row| row.effect != OperationEffect::Read),
+        }
     }
 
     /// The task that the caller is bound to, if it is in this workspace.
@@ -249,11 +255,15 @@ pub(crate) fn record_operations(draft: &mut TaskDraft<'_>, intent: &str) -> Task
     Ok(())
 }
 
-/// What a public event changed; notes, cards, undo and redo are not operations of their own.
+/// What a public event changed; notes, cards, claims, undo and redo are not operations of their
+/// own.
 fn mutated(event: &TaskEvent) -> Option<Addressed> {
     let aside = matches!(
         event,
-        TaskEvent::CardsCommitted(_) | TaskEvent::NoteCommitted(_) | TaskEvent::Restored(_)
+        TaskEvent::CardsCommitted(_)
+            | TaskEvent::NoteCommitted(_)
+            | TaskEvent::Restored(_)
+            | TaskEvent::ClaimSet(_)
     );
     let (entity, _) = wire::subject(event).filter(|_| !aside)?;
     let path = event.step().map(|step| step.path.clone());

@@ -143,6 +143,15 @@ pub enum TaskCommand {
     AcceptProject(AcceptedProject),
     /// Ask for, give or take back the waiver of a check; only a person gives and takes back.
     WaiveCheck(WaiveCheck),
+    /// Take a task for the caller.
+    ClaimTask {
+        task: TaskId,
+        lease_seconds: u32,
+    },
+    /// End the claim of a task.
+    ReleaseClaim {
+        task: TaskId,
+    },
     /// Move or clear focus.
     MoveFocus {
         to: Option<EntityId>,

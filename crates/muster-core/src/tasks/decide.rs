@@ -3,6 +3,7 @@
 //! Events include derived changes, so that `evolve` has nothing to compute.
 
 mod check;
+pub(super) mod claim;
 mod closing;
 mod derive;
 mod edit;
@@ -22,19 +23,22 @@ use super::{
     command::{CreatePlan, CreateTask},
     entity::Task,
     event::{EntityRef, PlanCreated, StepRef, TaskCreated, TaskRef},
+    history::HistoryOperation,
     id::{EntityId, PlanId, TaskId},
     lookup,
     step::Step,
     todos,
 };
 use crate::{
-    CallFacts, WorkRefusal,
+    Env, WorkRefusal,
     tasks::{TaskDocs, TaskLookup, TaskResult},
 };
 
 type Decision = TaskResult<Vec<TaskEvent>>;
 
-pub(super) fn decide(docs: &TaskDocs, call: &CallFacts, command: &TaskCommand) -> Decision {
+pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decision {
+    claim::check_command(docs, env, command)?;
+    let call = &env.call;
     match command {
         TaskCommand::CreatePlan(create) => create_plan(docs, create),
         TaskCommand::CreateTask(create) => create_task(docs, create),
@@ -70,9 +74,11 @@ pub(super) fn decide(docs: &TaskDocs, call: &CallFacts, command: &TaskCommand) -
             memory::announce_note(docs, *id, *seq, title.as_deref())
         }
         TaskCommand::RecordOperation(operation) => {
-            Ok(vec![TaskEvent::OperationRecorded(operation.clone())])
+            let connection = call.connection.clone();
+            let operation = HistoryOperation { connection, ..operation.clone() };
+            Ok(vec![TaskEvent::OperationRecorded(operation)])
         }
-        TaskCommand::Restore { op_seq, undo } => restore::restore(docs, call, *op_seq, *undo),
+        TaskCommand::Restore { op_seq, undo } => restore::restore(docs, env, *op_seq, *undo),
         TaskCommand::AcceptProject(project) => waiver::accept(call, project),
         TaskCommand::WaiveCheck(waive) => waiver::waive(docs, call, waive),
         TaskCommand::RequestCheck(request) => check::request(docs, request),
@@ -80,6 +86,10 @@ pub(super) fn decide(docs: &TaskDocs, call: &CallFacts, command: &TaskCommand) -
         TaskCommand::FinishCheck { run, result } => check::finish(docs, *run, result),
         TaskCommand::AnswerCheck { run, by } => check::answer(docs, *run, *by),
         TaskCommand::InterruptCheck { run, reason } => check::interrupt(docs, *run, reason),
+        TaskCommand::ClaimTask { task, lease_seconds } => {
+            claim::take(docs, env, *task, *lease_seconds)
+        }
+        TaskCommand::ReleaseClaim { task } => claim::release(docs, env, *task),
         TaskCommand::MoveFocus { to } => move_focus(docs, *to),
         TaskCommand::NoteTodos { session, steps } => todos::written(docs, session, steps),
         TaskCommand::KeepAnswer { key, kept } => {

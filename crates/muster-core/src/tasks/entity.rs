@@ -12,6 +12,7 @@ pub use workspace::Workspace;
 
 use super::{
     check_gate::{CheckWaiver, WaiverRequest},
+    claim::TaskClaim,
     id::{CardId, EntityId, PlanId, TaskId},
     step::{Checkpoint, Step},
     tree::StepTree,
@@ -220,6 +221,8 @@ pub struct Task {
     /// Waivers that agents ask for and no person has decided about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers_asked: Vec<WaiverRequest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<TaskClaim>,
     pub steps: StepTree,
 }
 

@@ -1,6 +1,7 @@
 //! Events of tasks. They carry everything replay needs; what callers see of them is in `wire`.
 
 mod check;
+mod claim;
 mod derived;
 mod memory;
 mod relocate;
@@ -12,6 +13,7 @@ use serde_json::{Map, Value};
 pub use check::{
     CheckEnding, CheckFinished, CheckRequested, CheckStarted, CheckWaiverSet, WaiverChange,
 };
+pub use claim::{ClaimChange, ClaimSet};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
 pub use step::{
@@ -98,6 +100,8 @@ pub enum TaskEvent {
     ProjectAccepted(AcceptedProject),
     /// The waiver of a check was asked for, given or taken back.
     CheckWaiverSet(CheckWaiverSet),
+    /// A task was claimed or released, or its holder wrote to it.
+    ClaimSet(ClaimSet),
     /// A session wrote its todo list here; only for replay.
     TodosWritten(TodosWritten),
     /// A response was kept for its idempotency key; only for replay.
@@ -143,6 +147,7 @@ impl TaskEvent {
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
             | Self::CheckWaiverSet(_)
+            | Self::ClaimSet(_)
             | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }
@@ -208,6 +213,7 @@ impl TaskEvent {
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
             | Self::CheckWaiverSet(_)
+            | Self::ClaimSet(_)
             | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }

@@ -4,6 +4,7 @@
 //! and pass the difference on to its plan, to the workspace and to its dependents.
 
 mod check;
+mod claim;
 mod entity;
 mod memory;
 mod step;
@@ -64,6 +65,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::CheckStarted(started) => check::started(docs, started, moment),
         TaskEvent::ProjectAccepted(project) => waiver::accepted(docs, project),
         TaskEvent::CheckWaiverSet(set) => waiver::set(docs, set, by, moment),
+        TaskEvent::ClaimSet(set) => claim::set(docs, set, by, moment),
         TaskEvent::CheckFinished(finished) => check::finished(docs, finished, moment),
         TaskEvent::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
         TaskEvent::TodosWritten(written) => todos::evolve(docs, written),

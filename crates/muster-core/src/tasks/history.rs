@@ -9,7 +9,7 @@ use super::{
     TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup, path::StepPath,
 };
 use crate::{
-    Author, Recorded, Timestamp,
+    Author, CallFacts, ConnectionId, Recorded, Timestamp,
     tasks::{TaskDocs, TaskResult},
 };
 
@@ -41,6 +41,9 @@ pub struct HistoryOperation {
     pub at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Author>,
+    /// The connection it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionId>,
     /// Position of the last undo of it.
     #[serde(default)]
     pub undone_at: u64,
@@ -50,6 +53,19 @@ impl HistoryOperation {
     /// What it was about.
     pub fn addressed(&self) -> Addressed {
         Addressed { entity: self.entity, path: self.path.clone(), node: self.node }
+    }
+
+    /// Whether the caller did it.
+    pub fn is_of(&self, call: &CallFacts) -> bool {
+        call.comes_from(self.by.as_ref(), self.connection.as_ref())
+    }
+
+    /// Whether it has effect: it was not undone.
+    pub fn is_in_effect(&self) -> bool {
+        match self.state {
+            OperationState::Final | OperationState::Undoable => true,
+            OperationState::Redoable | OperationState::Undone => false,
+        }
     }
 }
 
@@ -167,6 +183,7 @@ impl Addressed {
             seq: 0,
             at: Timestamp::default(),
             by: None,
+            connection: None,
             undone_at: 0,
         }
     }

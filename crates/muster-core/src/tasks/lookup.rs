@@ -1,13 +1,17 @@
 //! Finding things: documents by id, targets by focus, steps as the caller selects them, and
 //! dependencies.
 
+mod target;
+
 use std::collections::BTreeSet;
 
+pub use target::{Accepts, KnownFocus, LookupRequest, Target, TargetSource, parent_plan, target};
+
 use super::{
-    TaskAggregate, TaskDocument, TaskKey, TaskRejection,
+    TaskAggregate, TaskDocument, TaskKey, TaskRejection, changes,
     command::{NodeTarget, StepSelector, StepTarget},
     entity::{Plan, Task, TaskStatus, Workspace},
-    id::{CardId, CheckRunId, EntityId, EntityKind, NodeId, PlanId, TaskId},
+    id::{CardId, CheckRunId, EntityId, NodeId, PlanId, TaskId},
     memory::Card,
     path::NodePath,
     rejection::Candidates,
@@ -25,60 +29,6 @@ use crate::{
 
 /// How many tasks are suggested to a call without a target.
 const CANDIDATES_MAX: u32 = 2;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TargetSource {
-    /// An argument named it.
-    Explicit,
-    /// The binding of the caller.
-    Bound,
-    /// The workspace focus.
-    Focus,
-}
-
-/// The requested target, before it is looked up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LookupRequest {
-    /// What an argument names.
-    pub named: Option<EntityId>,
-    /// The binding of the caller; it comes before the focus (RUNS-TIE-3).
-    pub bound: Option<EntityId>,
-}
-
-impl From<Option<EntityId>> for LookupRequest {
-    fn from(named: Option<EntityId>) -> Self {
-        Self { named, bound: None }
-    }
-}
-
-impl LookupRequest {
-    /// The target without the focus; a binding counts only if the call accepts its kind.
-    fn target(self, accepts: Accepts) -> Option<Target> {
-        let explicit = self.named.map(|id| Target { id, source: TargetSource::Explicit });
-        let bound = self.bound.filter(|id| match accepts {
-            Accepts::Any => true,
-            Accepts::Only(kind) => id.kind() == kind,
-        });
-        explicit.or_else(|| bound.map(|id| Target { id, source: TargetSource::Bound }))
-    }
-}
-
-/// The resolved target of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Target {
-    /// The plan or task.
-    pub id: EntityId,
-    /// How it was found.
-    pub source: TargetSource,
-}
-
-/// Which kinds of target a call accepts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Accepts {
-    /// Plans and tasks.
-    Any,
-    Only(EntityKind),
-}
 
 /// The workspace document; an unknown workspace reads like an empty one (TASKS-WS-1).
 pub fn workspace(docs: &TaskDocs) -> TaskLookup<Workspace> {
@@ -178,62 +128,16 @@ pub fn revision(docs: &TaskDocs, id: EntityId) -> TaskResult<u64> {
     })
 }
 
-/// Finds the target of a call: the explicit one, else the caller's binding, else focus
-/// (TASKS-TGT-3, -5, -6).
-pub fn target(
-    docs: &TaskDocs,
-    wanted: impl Into<LookupRequest>,
-    accepts: Accepts,
-) -> TaskResult<Target> {
-    let target = match wanted.into().target(accepts) {
-        Some(target) => target,
-        None => match workspace(docs)?.focus {
-            Some(id) => Target { id, source: TargetSource::Focus },
-            None => {
-                return Err(WorkRefusal::rejected(TaskRejection::NoTarget(candidates(
-                    docs, None,
-                )?)));
-            }
-        },
-    };
-    if let Accepts::Only(wanted) = accepts
-        && target.id.kind() != wanted
-    {
-        let within = match target.id {
-            EntityId::Plan(plan) => Some(plan),
-            EntityId::Task(_) => None,
-        };
-        return Err(WorkRefusal::rejected(TaskRejection::WrongKind {
-            id: target.id,
-            wanted,
-            from_focus: target.source == TargetSource::Focus,
-            candidates: candidates(docs, within)?,
-        }));
-    }
-    revision(docs, target.id)?;
-    Ok(target)
-}
-
 /// Checks `expected_revision` against the entity (TASKS-REV-4).
 pub fn expect_revision(docs: &TaskDocs, id: EntityId, expected: Option<u64>) -> TaskResult<()> {
     let actual = revision(docs, id)?;
     match expected {
         Some(expected) if expected != actual => {
-            Err(WorkRefusal::rejected(TaskRejection::RevisionMismatch { id, expected, actual }))
+            let changed = changes::since(docs, id, expected)?;
+            let mismatch = TaskRejection::RevisionMismatch { id, expected, actual, changed };
+            Err(WorkRefusal::rejected(mismatch))
         }
         Some(_) | None => Ok(()),
-    }
-}
-
-/// The plan of a new task: the named one, else focus (TASKS-PAR-1).
-pub fn parent_plan(docs: &TaskDocs, explicit: Option<PlanId>) -> TaskResult<PlanId> {
-    if let Some(id) = explicit {
-        return plan(docs, id).map(|plan| plan.id);
-    }
-    match workspace(docs)?.focus {
-        Some(EntityId::Plan(id)) => plan(docs, id).map(|plan| plan.id),
-        Some(EntityId::Task(id)) => task(docs, id).map(|task| task.parent),
-        None => Err(WorkRefusal::rejected(TaskRejection::ParentMissing)),
     }
 }
 

@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    changes::EntityChange,
     check_gate::CheckGate,
+    claim::TaskClaim,
     command::StepSelector,
     id::{CardId, CheckRunId, EntityId, EntityKind, EvidenceId, NodeId, PlanId, StepId, TaskId},
     path::{NodePath, StepPath},
@@ -17,6 +19,8 @@ use crate::checks::verdict::Verdict;
 pub enum TaskRejection {
     /// No target was given and there is no focus.
     NoTarget(Candidates),
+    /// Somebody else moved the focus since the caller last saw it.
+    FocusMoved { seen: EntityId, focus: EntityId },
     /// The target is of a kind that this call does not accept.
     WrongKind {
         /// The target.
@@ -52,7 +56,13 @@ pub enum TaskRejection {
         step_id: StepId,
     },
     /// `expected_revision` is not the current one.
-    RevisionMismatch { id: EntityId, expected: u64, actual: u64 },
+    RevisionMismatch {
+        id: EntityId,
+        expected: u64,
+        actual: u64,
+        /// What happened since, newest first.
+        changed: Vec<EntityChange>,
+    },
     /// The key belongs to another call.
     KeyTaken {
         key: String,
@@ -82,6 +92,8 @@ pub enum TaskRejection {
     ChecksOpen { task: TaskId, checks: Vec<CheckGate> },
     /// Only a person may do this.
     PersonRequired(PersonalAct),
+    /// Another agent holds the task.
+    Claimed { task: TaskId, claim: TaskClaim },
     /// A step has no criterion or test at that place.
     UnknownItem { path: StepPath, checkpoint: Checkpoint, index: u32, count: usize },
     /// No such waiver.

@@ -2,6 +2,7 @@
 
 mod check_gates;
 mod checks;
+mod claims;
 mod lint;
 mod model;
 mod rules;
@@ -28,11 +29,18 @@ struct Room {
     log: Vec<Recorded<TaskEvent>>,
     /// What is known about the caller of the next calls.
     caller: CallFacts,
+    /// Milliseconds that have passed besides one for each event.
+    elapsed: i64,
 }
 
 impl Room {
     fn new() -> Self {
-        Self { docs: Documents::complete(), log: Vec::new(), caller: CallFacts::default() }
+        Self {
+            docs: Documents::complete(),
+            log: Vec::new(),
+            caller: CallFacts::default(),
+            elapsed: 0,
+        }
     }
 
     /// A plan with one task that has steps `s:0`, `s:1` and `s:1.s:0`.
@@ -45,11 +53,16 @@ impl Room {
         room
     }
 
+    /// The next call as rules see it.
+    fn env(&self) -> Env {
+        let count = i64::try_from(self.log.len()).unwrap();
+        Env { now: Timestamp(1_000 + self.elapsed + count), call: self.caller.clone() }
+    }
+
     /// Runs commands as one call.
     fn call(&mut self, commands: &[TaskCommand]) -> Result<Vec<TaskEvent>, Box<TaskRejection>> {
         let count = self.log.len() as u64;
-        let now = Timestamp(1_000 + i64::try_from(count).unwrap());
-        let env = Env { now, call: self.caller.clone() };
+        let env = self.env();
         let head = LogPosition { global: count, seq: count };
         let mut draft = Draft::new(&mut self.docs, head, env);
         for command in commands {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{
     TaskEvent,
     entity::TaskStatus,
-    event::{EditKind, WaiverChange},
+    event::{ClaimChange, EditKind, WaiverChange},
     id::{EntityId, EntityKind, PlanId},
     stop::StopReply,
 };
@@ -177,6 +177,11 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
             WaiverChange::Given { .. } => "check_waived",
             WaiverChange::TakenBack => "check_waiver_taken_back",
         },
+        TaskEvent::ClaimSet(set) => match set.change {
+            ClaimChange::Taken { .. } => "task_claimed",
+            ClaimChange::Renewed => "claim_renewed",
+            ClaimChange::Released => "claim_released",
+        },
         TaskEvent::TodosWritten(_) => "todos_written",
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }
@@ -199,6 +204,9 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         TaskEvent::NoteCommitted(committed) => Some((committed.id, committed.plan)),
         TaskEvent::Restored(restored) => Some((restored.subject.id, restored.subject.plan)),
         TaskEvent::CheckWaiverSet(set) => Some((set.task.task.into(), set.task.parent)),
+        TaskEvent::ClaimSet(set) => {
+            (set.change != ClaimChange::Renewed).then_some((set.task.into(), set.parent))
+        }
         TaskEvent::StepDefined(_)
         | TaskEvent::StepNoted(_)
         | TaskEvent::StepVerified(_)
@@ -266,6 +274,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::ClaimSet(_)
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }

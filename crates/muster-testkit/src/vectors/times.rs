@@ -1,4 +1,4 @@
-//! The parts of an answer that differ from run to run: moments, and where the store is.
+//! The parts of an answer that differ from run to run: moments, where the store is, and who calls.
 
 use serde_json::Value;
 
@@ -26,8 +26,8 @@ pub(super) fn is_unix_millis(number: i64) -> bool {
     (EARLIEST_MILLIS..EARLIEST_MILLIS * 10).contains(&number)
 }
 
-/// Takes moments and folders out of an answer, and tells the first moment that is not written as it
-/// should be.
+/// Takes moments, folders and callers out of an answer, and tells the first moment that is not
+/// written as it should be.
 pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
     let is_text = matches!(key, "timestamp" | "ts");
     let is_number = matches!(key, "ts_ms" | "at_ms" | "last_ts_ms") || key.ends_with("_at_ms");
@@ -50,6 +50,8 @@ pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
             return items.iter_mut().try_for_each(|item| take_out(item, key));
         }
         Value::Object(map) => {
+            // Each surface has its own caller.
+            map.retain(|key, _| !matches!(key.as_str(), "by" | "connection"));
             return map.iter_mut().try_for_each(|(key, item)| take_out(item, key));
         }
         _ if (is_text || is_number) && !value.is_null() => {

@@ -73,6 +73,7 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
     let by = name.map(|name| Author::new(AuthorKind::Agent, &name, AuthorSurface::Mcp));
     let caller = Caller {
         by: by.map(Arc::new),
+        connection: Some(muster_api::new_connection()?),
         directory: std::env::current_dir().ok(),
         ..Caller::default()
     };

@@ -48,7 +48,7 @@ impl CheckRecords {
             let emitted = draft.apply(&command)?;
             Ok(emitted.iter().find_map(|recorded| requested(&recorded.event)))
         };
-        let facts = CallFacts { by: wish.by.clone(), files: None };
+        let facts = CallFacts { by: wish.by.clone(), ..CallFacts::default() };
         let stream = wish.workspace.stream();
         let run = self.engine.execute_for::<TaskAggregate, _>(facts, stream, work)?;
         Ok(run.unwrap_or_else(|| unreachable!("a request is always one event")))
@@ -109,7 +109,8 @@ impl CheckRecords {
         let work = move |draft: &mut muster_core::Draft<'_, TaskAggregate>| {
             draft.apply(&command).map(|_| ())
         };
-        let facts = CallFacts { by: Some(Arc::new(Author::server("check"))), files: None };
+        let facts =
+            CallFacts { by: Some(Arc::new(Author::server("check"))), ..CallFacts::default() };
         Ok(self.engine.execute_for::<TaskAggregate, _>(facts, workspace.stream(), work)?)
     }
 

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Decision, derive, edit, entity_ref, reject, step::weakening};
-use crate::CallFacts;
+use super::{Decision, claim, derive, edit, entity_ref, reject, step::weakening};
 use crate::tasks::{
     TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskRejection, TaskResult,
     check_gate::ProjectGate,
@@ -16,8 +15,9 @@ use crate::tasks::{
     rejection::GateReport,
     step::{Checkpoints, Step},
 };
+use crate::{CallFacts, Env};
 
-pub(super) fn restore(docs: &TaskDocs, call: &CallFacts, op_seq: u64, undo: bool) -> Decision {
+pub(super) fn restore(docs: &TaskDocs, env: &Env, op_seq: u64, undo: bool) -> Decision {
     let Some(TaskDocument::Operation(operation)) = docs.get(&TaskKey::Operation(op_seq))? else {
         return reject(TaskRejection::NothingToRestore { undo });
     };
@@ -33,8 +33,8 @@ pub(super) fn restore(docs: &TaskDocs, call: &CallFacts, op_seq: u64, undo: bool
     check_circle(docs, operation, written)?;
     check_block(docs, operation, written)?;
     let written = &with_taken_back(docs, operation, written)?;
-    check_weakening(docs, call, operation, written)?;
-    check_closing(docs, call, (operation, change), written)?;
+    check_weakening(docs, &env.call, operation, written)?;
+    check_closing(docs, env, (operation, change), written)?;
     Ok(vec![TaskEvent::Restored(Restored {
         subject: entity_ref(docs, operation.entity)?,
         op_seq,
@@ -145,7 +145,7 @@ fn check_weakening(
 /// TASKS-UNDO-3: closing a step again has to pass the gates as they are now.
 fn check_closing(
     docs: &TaskDocs,
-    call: &CallFacts,
+    env: &Env,
     (operation, change): (&HistoryOperation, &OperationChange),
     written: &FieldValues,
 ) -> TaskResult<()> {
@@ -154,10 +154,11 @@ fn check_closing(
         return Ok(());
     }
     let Some((task, step)) = addressed_step(docs, operation)? else { return Ok(()) };
+    claim::check(env, task)?;
     let mut then = step.clone();
     fields::write_step(&mut then, written);
     then.completed_at = None;
-    let project = ProjectGate::of(docs, call)?;
+    let project = ProjectGate::of(docs, &env.call)?;
     let report = GateReport::of(task, &then, &Checkpoints::new());
     let report = report.with_checks(&project, task, &then)?;
     let open = if change.forced { report.first_firm() } else { report.first_open() };

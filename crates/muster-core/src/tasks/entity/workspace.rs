@@ -1,8 +1,10 @@
 //! The workspace's own document.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::{EntityId, StatusCounts};
+use super::{EntityId, StatusCounts, TaskId};
 use crate::{session::SessionId, tasks::optional};
 
 /// Data of the workspace as a whole.
@@ -29,6 +31,9 @@ pub struct Workspace {
     /// Whether a person has accepted the definitions of a project.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_projects: bool,
+    /// Tasks with a claim, lapsed or not, so that a list need not read every task.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub claimed: BTreeSet<TaskId>,
     pub plans: StatusCounts,
     pub tasks: StatusCounts,
     /// The sessions that wrote a todo list here last, newest first.

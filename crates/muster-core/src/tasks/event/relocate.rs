@@ -51,6 +51,7 @@ impl TaskEvent {
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
             | Self::CheckWaiverSet(_)
+            | Self::ClaimSet(_)
             | Self::FocusMoved { .. }
             | Self::TodosWritten(_) => {}
         }

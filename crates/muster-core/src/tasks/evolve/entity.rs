@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Applied, Moment, apply_plan_move, change_meta, change_plan, change_task, change_workspace,
-    memory::leave_stacks, update_dependents,
+    claim, memory::leave_stacks, update_dependents,
 };
 use crate::{
     ListQuery,
@@ -50,6 +50,7 @@ pub(super) fn task_created(docs: &mut TaskDocs, created: &TaskCreated, moment: M
         checks: Vec::new(),
         check_waivers: Vec::new(),
         waivers_asked: Vec::new(),
+        claim: None,
         steps: StepTree::default(),
     };
     task.meta.created_seq = moment.seq;
@@ -148,6 +149,11 @@ pub(super) fn status_set(docs: &mut TaskDocs, set: &StatusSet, moment: Moment) -
         meta.updated_at = moment.at;
     };
     change_meta(docs, set.subject.id, apply)?;
+    if let (EntityId::Task(id), TaskStatus::Done) = (set.subject.id, to)
+        && lookup::find_task(docs, id)?.is_some_and(|task| task.claim.is_some())
+    {
+        claim::release(docs, id)?;
+    }
     apply_plan_move(docs, &set.derived, moment)
 }
 
@@ -171,6 +177,9 @@ pub(super) fn deleted(docs: &mut TaskDocs, deleted: &Deleted) -> Applied {
         *counts.slot(status) -= 1;
         if workspace.focus == Some(id) {
             workspace.focus = None;
+        }
+        if let EntityId::Task(id) = id {
+            workspace.claimed.remove(&id);
         }
     })?;
     remove_attached(docs, id)?;

@@ -63,7 +63,7 @@ impl Room {
     fn with_checks(gates: GatePolicy) -> Self {
         let mut room = Room::with_task();
         room.by_person(TaskCommand::AcceptProject(AcceptedProject::of(ROOT, &project(gates))));
-        room.caller = CallFacts { by: author(AuthorKind::Agent), files: None };
+        room.caller = CallFacts { by: author(AuthorKind::Agent), ..CallFacts::default() };
         room.look("one");
         room.accept(define(Some(&["tests"])));
         room

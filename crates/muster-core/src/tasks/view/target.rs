@@ -8,6 +8,7 @@ use super::percent;
 use crate::{
     budget,
     tasks::{
+        claim::ClaimView,
         entity::{Checklist, Meta, Plan, Task, TaskStatus, Urgency},
         id::{EntityId, EntityKind, WorkspaceId},
     },
@@ -96,6 +97,9 @@ pub struct TaskPart {
     pub component: Option<String>,
     /// Who does it.
     pub assignee: Option<String>,
+    /// The agent that works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimView>,
 }
 
 impl TargetView {
@@ -108,6 +112,7 @@ impl TargetView {
             phase: task.phase.clone(),
             component: task.component.clone(),
             assignee: task.assignee.clone(),
+            claim: task.claim.as_ref().map(ClaimView::of),
         };
         let progress = percent(closed as u64, total as u64);
         Self { task: Some(part), ..Self::shared(workspace, task.id.into(), &task.meta, progress) }

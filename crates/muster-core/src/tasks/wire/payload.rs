@@ -11,8 +11,9 @@ use crate::{
     tasks::{
         TaskEvent,
         event::{
-            CardsCommitted, CheckWaiverSet, ChecklistSet, Derived, EditKind, EvidenceCaptured,
-            FieldsEdited, Restored, StepDone, StepRef, StepVerified, StepsAdded, WaiverChange,
+            CardsCommitted, CheckWaiverSet, ChecklistSet, ClaimChange, Derived, EditKind,
+            EvidenceCaptured, FieldsEdited, Restored, StepDone, StepRef, StepVerified, StepsAdded,
+            WaiverChange,
         },
         id::{EntityId, EntityKind},
         step::links,
@@ -70,6 +71,12 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         }
         TaskEvent::StepsAdded(added) => of_added(map, added),
         TaskEvent::CheckWaiverSet(set) => of_waiver(map, set),
+        TaskEvent::ClaimSet(set) => match set.change {
+            ClaimChange::Taken { lease_seconds, .. } => {
+                map.serialize_entry("lease_seconds", &lease_seconds)
+            }
+            ClaimChange::Renewed | ClaimChange::Released => Ok(()),
+        },
         TaskEvent::StepDefined(_)
         | TaskEvent::StepNoted(_)
         | TaskEvent::StepVerified(_)

@@ -52,8 +52,13 @@ fn entry(screen: Screen, task: &NextTask) -> String {
         Some(step) => format!("{} {}", step.path, step.title),
         None => "no open step".to_owned(),
     };
+    let claim = match &task.claim {
+        Some(claim) if claim.lapsed == Some(true) => format!("  left by {}", claim.holder()),
+        Some(claim) => format!("  claimed by {}", claim.holder()),
+        None => String::new(),
+    };
     format!(
-        "{} {} {}{priority}\n    {} {next}\n",
+        "{} {} {}{priority}{claim}\n    {} {next}\n",
         screen.paint(tone, glyph),
         screen.paint(Tone::Strong, &task.id.to_string()),
         task.title,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 15] = [
+const READS: [&str; 14] = [
     "tasks_context",
     "tasks_context_pack",
     "tasks_delta",
@@ -16,7 +16,6 @@ const READS: [&str; 15] = [
     "tasks_history",
     "tasks_lint",
     "tasks_mirror",
-    "tasks_next",
     "tasks_proof",
     "tasks_radar",
     "tasks_storage",
@@ -25,7 +24,8 @@ const READS: [&str; 15] = [
 ];
 
 /// Tools that need no workspace, because they have a default or none at all.
-const WITHOUT_WORKSPACE: [&str; 10] = [
+const WITHOUT_WORKSPACE: [&str; 11] = [
+    "tasks_check",
     "tasks_macro_close_step",
     "tasks_macro_create_done",
     "tasks_macro_finish",

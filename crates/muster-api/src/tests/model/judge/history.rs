@@ -48,6 +48,13 @@ impl Judge<'_> {
         let Some(at) = self.top(named.as_deref(), undo) else {
             return invalid(if undo { "nothing_to_undo" } else { "nothing_to_redo" });
         };
+        let stays = |entry: &Operation| {
+            named.as_ref().is_none_or(|id| entry.place.entity == *id)
+                && matches!(entry.state, State::Final | State::Undoable)
+        };
+        if undo && self.state.history[at + 1..].iter().any(stays) {
+            self.warnings.insert("UNDO_SKIPPED");
+        }
         let Operation { place, change, .. } = self.state.history[at].clone();
         let Some(change) = change else { unreachable!("only changes are on the stacks") };
         self.write_back(&place, &change, undo)?;

@@ -1,0 +1,150 @@
+//! Several agents in one workspace: claims, focus and undo.
+
+use std::{collections::BTreeSet, sync::Arc, thread};
+
+use muster_core::{AuthorKind, AuthorSurface, ConnectionId, Timestamp};
+use muster_engine::FixedClock;
+use muster_store::MemoryStore;
+use serde_json::{Value, json};
+
+use super::{app, ok};
+use crate::{App, AppOptions, Caller, Toolset};
+
+/// Agents at once.
+const AGENTS: u64 = 8;
+
+/// A process of one program: the same author, another connection.
+fn agent(number: u64) -> Caller {
+    let connection = Some(ConnectionId::from_bits(u128::from(number) << 100));
+    Caller { connection, ..Caller::of(AuthorKind::Agent, "coder", AuthorSurface::Mcp) }
+}
+
+fn call_as(app: &App, caller: &Caller, name: &str, mut arguments: Value) -> Value {
+    arguments["workspace"] = json!("acme");
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    app.call_as(caller, name, arguments).to_json()
+}
+
+/// A plan with tasks of one step each.
+fn plan_of(app: &App, tasks: u64) {
+    ok(app, "tasks_create", json!({"title": "Plan"}));
+    for number in 1..=tasks {
+        let steps = json!([{"title": "Step", "success_criteria": ["c"], "tests": ["t"]}]);
+        let title = format!("Task {number}");
+        ok(app, "tasks_create", json!({"parent": "PLAN-001", "title": title, "steps": steps}));
+    }
+}
+
+/// EASE-TEAM-2.
+#[test]
+fn agents_that_claim_at_once_get_different_tasks() {
+    let app = app();
+    plan_of(&app, AGENTS);
+    let claimed: BTreeSet<String> = thread::scope(|scope| {
+        let claim = |number| {
+            let app = &app;
+            scope.spawn(move || {
+                let answer = call_as(app, &agent(number), "tasks_next", json!({"claim": true}));
+                answer["result"]["claimed"].as_str().map(str::to_owned)
+            })
+        };
+        let threads: Vec<_> = (1..=AGENTS).map(claim).collect();
+        threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(claimed.len() as u64, AGENTS, "{claimed:?}");
+    let late = call_as(&app, &agent(AGENTS + 1), "tasks_next", json!({"claim": true}));
+    assert_eq!(late["result"]["tasks"], json!([]));
+    assert!(app.doctor().unwrap().damage.is_empty());
+}
+
+#[test]
+fn a_claimed_task_is_closed_by_its_holder_only_and_offered_again_once_the_claim_lapses() {
+    let clock = Arc::new(FixedClock::at(Timestamp(1_900_000_000_000)));
+    let options = AppOptions { toolset: Toolset::Full, ..AppOptions::default() };
+    let app = App::over(Arc::new(MemoryStore::new()), Arc::clone(&clock) as _, options);
+    plan_of(&app, 1);
+    let claim = json!({"claim": true, "lease_seconds": 60});
+    let taken = call_as(&app, &agent(1), "tasks_next", claim.clone());
+    assert_eq!(taken["result"]["claimed"], json!("TASK-001"));
+    assert_eq!(taken["result"]["tasks"][0]["claim"]["lapsed"], json!(false));
+    let focus = ok(&app, "tasks_focus_get", json!({}));
+    assert_eq!(focus["focus"], json!("TASK-001"));
+    let close = json!({"task": "TASK-001", "path": "s:0", "checkpoints": "gate"});
+    let refused = call_as(&app, &agent(2), "tasks_close_step", close.clone());
+    assert_eq!(refused["error"]["code"], json!("CLAIMED"), "{refused:#}");
+    assert_eq!(refused["error"]["details"]["claim"]["by"]["name"], json!("coder"));
+    let radar = ok(&app, "tasks_radar", json!({"task": "TASK-001"}));
+    assert_eq!(radar["target"]["claim"]["by"]["name"], json!("coder"));
+    let note = json!({"task": "TASK-001", "path": "s:0", "note": "seen"});
+    let noted = call_as(&app, &agent(2), "tasks_note", note);
+    assert_eq!(noted["success"], json!(true));
+    clock.advance(60_000);
+    let offered = call_as(&app, &agent(2), "tasks_next", claim);
+    assert_eq!(offered["result"]["claimed"], json!("TASK-001"));
+    assert_eq!(offered["warnings"][0]["code"], json!("CLAIM_LAPSED"), "{offered:#}");
+    let late = call_as(&app, &agent(1), "tasks_close_step", close.clone());
+    assert_eq!(late["error"]["code"], json!("CLAIMED"));
+    let closed = call_as(&app, &agent(2), "tasks_close_step", close);
+    assert_eq!(closed["success"], json!(true), "{closed:#}");
+    let released = call_as(&app, &agent(2), "tasks_next", json!({"release": "TASK-001"}));
+    assert_eq!(released["result"]["released"], json!("TASK-001"));
+    assert!(app.doctor().unwrap().damage.is_empty());
+}
+
+/// EASE-TEAM-1.
+#[test]
+fn a_connection_keeps_the_focus_that_it_has_set() {
+    let app = app();
+    plan_of(&app, 2);
+    call_as(&app, &agent(1), "tasks_focus_set", json!({"task": "TASK-001"}));
+    call_as(&app, &agent(2), "tasks_focus_set", json!({"task": "TASK-002"}));
+    let noted = call_as(&app, &agent(1), "tasks_note", json!({"path": "s:0", "note": "mine"}));
+    assert_eq!(noted["context"]["target"], json!("TASK-001"), "{noted:#}");
+    let focus = call_as(&app, &agent(1), "tasks_focus_get", json!({}));
+    assert_eq!(focus["result"]["focus"], json!("TASK-001"));
+    let focus = ok(&app, "tasks_focus_get", json!({}));
+    assert_eq!(focus["focus"], json!("TASK-002"), "callers without a connection share one");
+}
+
+#[test]
+fn a_change_without_a_target_is_refused_once_others_have_moved_the_focus() {
+    let app = app();
+    plan_of(&app, 2);
+    ok(&app, "tasks_focus_set", json!({"task": "TASK-001"}));
+    call_as(&app, &agent(1), "tasks_radar", json!({}));
+    ok(&app, "tasks_focus_set", json!({"task": "TASK-002"}));
+    let note = json!({"path": "s:0", "note": "where?"});
+    let refused = call_as(&app, &agent(1), "tasks_note", note.clone());
+    assert_eq!(refused["error"]["code"], json!("FOCUS_MOVED"), "{refused:#}");
+    let details = &refused["error"]["details"];
+    assert_eq!(details, &json!({"seen": "TASK-001", "focus": "TASK-002"}));
+    let created = call_as(&app, &agent(1), "tasks_create", json!({"title": "New", "kind": "task"}));
+    assert_eq!(created["error"]["code"], json!("FOCUS_MOVED"), "{created:#}");
+    call_as(&app, &agent(1), "tasks_radar", json!({}));
+    let noted = call_as(&app, &agent(1), "tasks_note", note);
+    assert_eq!(noted["context"]["target"], json!("TASK-002"));
+}
+
+/// EASE-TEAM-4.
+#[test]
+fn undo_without_a_target_takes_the_caller_s_own_operation() {
+    let app = app();
+    plan_of(&app, 2);
+    let rename = |caller: &Caller, task: &str| {
+        let ops = json!([{"op": "set", "field": "title", "value": "Renamed"}]);
+        call_as(&app, caller, "tasks_patch", json!({"task": task, "ops": ops}));
+    };
+    rename(&agent(1), "TASK-001");
+    rename(&agent(2), "TASK-002");
+    let undone = call_as(&app, &agent(1), "tasks_undo", json!({}));
+    assert_eq!(undone["result"]["id"], json!("TASK-001"), "{undone:#}");
+    assert_eq!(undone["result"]["skipped"][0]["op"], json!("task_detail_patch"));
+    assert_eq!(undone["warnings"][0]["code"], json!("UNDO_SKIPPED"));
+    let nothing = call_as(&app, &agent(3), "tasks_undo", json!({}));
+    assert_eq!(nothing["error"]["details"]["reason"], json!("nothing_to_undo"));
+    let nothing = call_as(&app, &agent(3), "tasks_redo", json!({}));
+    assert_eq!(nothing["error"]["details"]["reason"], json!("nothing_to_redo"));
+    let any = call_as(&app, &agent(3), "tasks_undo", json!({"anyone": true}));
+    assert_eq!(any["result"]["id"], json!("TASK-002"));
+    assert_eq!(any["result"].get("skipped"), None);
+}

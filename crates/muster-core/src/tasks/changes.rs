@@ -1,0 +1,101 @@
+//! What happened to a plan or task after a revision, for callers that have seen an older one.
+
+use serde::Serialize;
+
+use super::{
+    TaskDocs, TaskEvent, TaskLookup,
+    id::{EntityId, StepId},
+    wire,
+};
+use crate::{Author, EventOrder, EventQuery, Recorded};
+
+/// Changes that are listed.
+const CHANGES_MAX: usize = 10;
+/// Newest events among which they are looked for: some events change no revision.
+const EVENTS_MAX: u32 = 60;
+
+/// A change of a plan or task.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EntityChange {
+    /// Position of its event.
+    pub seq: u64,
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The step it was about.
+    pub step: Option<StepId>,
+    pub by: Option<Author>,
+}
+
+/// The newest changes after a revision, newest first.
+pub(super) fn since(docs: &TaskDocs, id: EntityId, revision: u64) -> TaskLookup<Vec<EntityChange>> {
+    let (entity, scope) = match id {
+        EntityId::Task(id) => (Some(id.to_string()), None),
+        EntityId::Plan(id) => (None, Some(id.to_string())),
+    };
+    let order = EventOrder::NewestFirst;
+    let query = EventQuery { entity, scope, after: None, order, limit: EVENTS_MAX };
+    let events = docs.events(&query)?;
+    let newer = events.iter().filter(|recorded| {
+        revision_after(&recorded.event, id).is_some_and(|after| after > revision)
+    });
+    Ok(newer.take(CHANGES_MAX).map(EntityChange::of).collect())
+}
+
+impl EntityChange {
+    fn of(recorded: &Recorded<TaskEvent>) -> Self {
+        Self {
+            seq: recorded.global,
+            kind: wire::event_type(&recorded.event),
+            step: recorded.event.step().map(|step| step.step_id),
+            by: recorded.by.as_deref().cloned(),
+        }
+    }
+}
+
+/// The revision of the plan or task after an event that changed it.
+fn revision_after(event: &TaskEvent, id: EntityId) -> Option<u64> {
+    let moved = event.derived().and_then(|derived| derived.plan);
+    let of_plan = moved.filter(|plan| EntityId::Plan(plan.id) == id).map(|plan| plan.revision);
+    let is_about = wire::subject(event).is_some_and(|(subject, _)| subject == id);
+    of_plan.or_else(|| if is_about { own_revision(event) } else { None })
+}
+
+/// The revision of its subject that an event carries.
+fn own_revision(event: &TaskEvent) -> Option<u64> {
+    match event {
+        TaskEvent::Edited(edited) => Some(edited.subject.revision),
+        TaskEvent::StatusSet(set) => Some(set.subject.revision),
+        TaskEvent::ChecklistSet(set) => Some(set.revision),
+        TaskEvent::ContractSet(set) => Some(set.revision),
+        TaskEvent::StepsAdded(added) => Some(added.task.revision),
+        TaskEvent::EvidenceCaptured(captured) => Some(captured.subject.revision),
+        TaskEvent::Restored(restored) => Some(restored.subject.revision),
+        TaskEvent::CheckWaiverSet(set) => Some(set.task.revision),
+        TaskEvent::StepDefined(_)
+        | TaskEvent::StepNoted(_)
+        | TaskEvent::StepVerified(_)
+        | TaskEvent::StepDone(_)
+        | TaskEvent::StepReopened(_)
+        | TaskEvent::StepBlockSet(_)
+        | TaskEvent::StepDeleted(_)
+        | TaskEvent::NodeAdded(_)
+        | TaskEvent::NodeDefined(_)
+        | TaskEvent::NodeDeleted(_) => event.step().map(|step| step.task.revision),
+        TaskEvent::PlanCreated(_)
+        | TaskEvent::TaskCreated(_)
+        | TaskEvent::Deleted(_)
+        | TaskEvent::CardsCommitted(_)
+        | TaskEvent::NoteCommitted(_)
+        | TaskEvent::CardKept(_)
+        | TaskEvent::NoteKept(_)
+        | TaskEvent::OperationRecorded(_)
+        | TaskEvent::FocusMoved { .. }
+        | TaskEvent::CheckRequested(_)
+        | TaskEvent::CheckStarted(_)
+        | TaskEvent::CheckFinished(_)
+        | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::ClaimSet(_)
+        | TaskEvent::TodosWritten(_)
+        | TaskEvent::AnswerKept { .. } => None,
+    }
+}
