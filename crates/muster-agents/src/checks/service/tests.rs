@@ -55,7 +55,8 @@ impl Project {
         fs::write(&file, format!("[checks.a]\nrun = '''{run}'''\n")).unwrap();
         let definition = project::read(&file).unwrap().definition.checks["a"].clone();
         let root = self.path("work");
-        CheckWish { workspace: workspace(), root, name: "a".to_owned(), definition, fresh: false }
+        let name = "a".to_owned();
+        CheckWish { workspace: workspace(), root, name, definition, fresh: false, by: None }
     }
 
     fn runs(&self) -> usize {
@@ -223,7 +224,7 @@ fn abandoned(project: &Project, service: &CheckService, wish: &CheckWish) -> Che
         runner,
         files: service.state(wish).unwrap(),
     };
-    let run = service.context.records.request(&wish.workspace, request).unwrap();
+    let run = service.context.records.request(wish, request).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let checks = Arc::new(CheckRunner::new(&project.path("store")));
     let order = super::order(wish, super::log_name(&wish.workspace, run), wish.root.clone());
