@@ -20,10 +20,11 @@ mod runner;
 mod service;
 mod tree;
 
+pub(crate) use runner::{CheckOrder, CheckOutcome, CheckPurpose, RunProcesses};
 pub use runner::{CheckRunError, CheckRunner};
 pub use service::{
-    CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWatch, CheckWish, OutputPiece,
-    PROOF_LOG_DAYS_DEFAULT,
+    CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWatch, CheckWish,
+    OutputPiece, PROOF_LOG_DAYS_DEFAULT,
 };
 pub use tree::TreeError;
 pub(crate) use tree::is_repository;

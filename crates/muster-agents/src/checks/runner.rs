@@ -35,6 +35,7 @@ use super::{
 };
 use crate::process::{
     self, Launch,
+    confine::Confinement,
     family::{self, Family},
 };
 
@@ -53,17 +54,34 @@ pub struct CheckRunner {
 
 /// A check to run.
 #[derive(Clone)]
-pub(super) struct CheckOrder {
+pub(crate) struct CheckOrder {
     /// Names the file of the output, and marks its processes.
     pub id: String,
     pub definition: CheckDefinition,
     /// The directory of the project file.
     pub root: PathBuf,
+    pub purpose: CheckPurpose,
+}
+
+/// What a check is run for.
+#[derive(Clone)]
+pub(crate) enum CheckPurpose {
+    /// A verdict that others rely on. It is bound to the files, so they have to be readable.
+    Proof,
+    /// The report of a run. Its processes are marked as those of the run.
+    Run(Box<RunProcesses>),
+}
+
+/// How the processes of a run's check are marked and contained.
+#[derive(Clone)]
+pub(crate) struct RunProcesses {
+    pub family: Family,
+    pub confinement: Option<Confinement>,
 }
 
 /// What happens while a check runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum CheckProgress<'a> {
+pub(crate) enum CheckProgress<'a> {
     /// Another check uses the directory.
     Waiting,
     Started(Process),
@@ -74,13 +92,15 @@ pub(super) enum CheckProgress<'a> {
 
 /// Everything that was found out.
 #[derive(Clone, Debug)]
-pub(super) struct CheckOutcome {
+pub(crate) struct CheckOutcome {
     pub verdict: Verdict,
     pub end: ProcessEnd,
     pub results: Option<TestResults>,
     pub tree: TreeState,
     pub duration: Duration,
     pub output: OutputRecord,
+    /// The ends of standard output and standard error.
+    pub tails: [String; 2],
     /// The program that the command line resolved to.
     pub program: Option<ProgramRecord>,
 }
@@ -96,6 +116,7 @@ pub enum CheckRunError {
     Output(io::Error),
 }
 
+#[derive(Default)]
 struct ScopedTree {
     state: TreeState,
     scope: Scope,
@@ -116,7 +137,7 @@ impl CheckRunner {
     }
 
     /// Waits until no other check uses a directory.
-    pub(super) async fn lock(
+    pub(crate) async fn lock(
         &self,
         root: &Path,
         progress: &impl Fn(CheckProgress<'_>),
@@ -126,7 +147,7 @@ impl CheckRunner {
     }
 
     /// Runs a check to its end. Dropping the future kills its processes.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         self: &Arc<Self>,
         order: &CheckOrder,
         _lock: &DirectoryLock,
@@ -160,9 +181,10 @@ impl CheckRunner {
             head: ended.output.head,
             tail: ended.output.tail,
         };
+        let tails = ended.output.tails;
         let tree = after.state;
         let EndedProcess { end, duration, .. } = ended;
-        Ok(CheckOutcome { verdict, end, results, tree, duration, output, program })
+        Ok(CheckOutcome { verdict, end, results, tree, duration, output, tails, program })
     }
 
     fn scoped_tree(&self, order: &CheckOrder) -> Result<ScopedTree, TreeError> {
@@ -190,10 +212,14 @@ impl CheckRunner {
         order: &CheckOrder,
     ) -> Result<ScopedTree, CheckRunError> {
         let runner = self.clone();
-        let order = order.clone();
-        let read = tokio::task::spawn_blocking(move || runner.scoped_tree(&order));
+        let asked = order.clone();
+        let read = tokio::task::spawn_blocking(move || runner.scoped_tree(&asked));
         let read = read.await.map_err(|error| CheckRunError::Output(io::Error::other(error)))?;
-        Ok(read?)
+        match (read, &order.purpose) {
+            (Ok(tree), _) => Ok(tree),
+            (Err(error), CheckPurpose::Proof) => Err(error.into()),
+            (Err(error), CheckPurpose::Run(_)) => Ok(ScopedTree::unreadable(&error)),
+        }
     }
 
     async fn process(
@@ -205,14 +231,12 @@ impl CheckRunner {
         let mut env = order.definition.env.clone();
         env.entry("PATH".to_owned())
             .or_insert_with(|| programs::search_path().to_string_lossy().into_owned());
-        let family = self.family(&order.id);
-        let launch = Launch {
-            command: &words,
-            workdir: &order.root,
-            env: &env,
-            family: &family,
-            confinement: None,
+        let (family, confinement) = match &order.purpose {
+            CheckPurpose::Proof => (self.family(&order.id), None),
+            CheckPurpose::Run(run) => (run.family.clone(), run.confinement.as_ref()),
         };
+        let workdir = &order.root;
+        let launch = Launch { command: &words, workdir, env: &env, family: &family, confinement };
         let mut log =
             OutputLog::create(&self.log_path(&order.id)).map_err(CheckRunError::Output)?;
         let began = Instant::now();
@@ -263,8 +287,16 @@ impl CheckRunner {
     }
 
     /// The file of the output of a check.
-    pub(super) fn log_path(&self, id: &str) -> PathBuf {
+    pub(crate) fn log_path(&self, id: &str) -> PathBuf {
         self.logs().join(format!("{id}.log"))
+    }
+}
+
+impl ScopedTree {
+    /// Nothing can be said about these files.
+    fn unreadable(error: &TreeError) -> Self {
+        let state = TreeState { unbound: Some(error.to_string()), ..TreeState::default() };
+        Self { state, ..Self::default() }
     }
 }
 

@@ -46,7 +46,7 @@ use self::{
     work::CheckJob,
 };
 use super::{
-    runner::{CheckOrder, CheckRunner},
+    runner::{CheckOrder, CheckPurpose, CheckRunner},
     tree::TreeError,
 };
 
@@ -326,7 +326,8 @@ fn log_name(workspace: &WorkspaceId, run: CheckRunId) -> String {
 }
 
 fn order(wish: &CheckWish, id: String, root: PathBuf) -> CheckOrder {
-    CheckOrder { id, definition: wish.definition.clone(), root }
+    let purpose = CheckPurpose::Proof;
+    CheckOrder { id, definition: wish.definition.clone(), root, purpose }
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ pub(crate) struct Tree {
 }
 
 /// The part of a tree that a check depends on.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scope {
     pub(crate) digest: String,
     /// Changes when a file was written, even if its bytes are the same.

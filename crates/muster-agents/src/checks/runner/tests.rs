@@ -11,7 +11,7 @@ use muster_core::checks::{
     verdict::{ProcessEnd, Verdict},
 };
 
-use super::{CheckOrder, CheckOutcome, CheckProgress, CheckRunError, CheckRunner};
+use super::{CheckOrder, CheckOutcome, CheckProgress, CheckPurpose, CheckRunError, CheckRunner};
 use crate::checks::project;
 
 struct Project {
@@ -36,7 +36,8 @@ impl Project {
         let file = self.folder.path().join("muster.toml");
         std::fs::write(&file, format!("[checks.a]\nrun = '''{run}'''\n{settings}\n")).unwrap();
         let definition = project::read(&file).unwrap().definition.checks["a"].clone();
-        CheckOrder { id: "CHK-000001".to_owned(), definition, root: self.root() }
+        let id = "CHK-000001".to_owned();
+        CheckOrder { id, definition, root: self.root(), purpose: CheckPurpose::Proof }
     }
 
     async fn run(&self, run: &str, settings: &str) -> CheckOutcome {
