@@ -23,7 +23,7 @@ mod tree;
 pub(crate) use runner::{CheckOrder, CheckOutcome, CheckPurpose, RunProcesses};
 pub use runner::{CheckRunError, CheckRunner};
 pub use service::{
-    CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWatch, CheckWish,
+    CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWaiter, CheckWatch, CheckWish,
     OutputPiece, PROOF_LOG_DAYS_DEFAULT,
 };
 pub use tree::TreeError;

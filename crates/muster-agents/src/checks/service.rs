@@ -15,6 +15,7 @@
 mod context;
 mod files;
 mod records;
+mod waiter;
 mod work;
 
 use std::{
@@ -39,6 +40,7 @@ use muster_store::StoreError;
 use tokio::runtime::Runtime;
 
 pub use files::OutputPiece;
+pub use waiter::CheckWaiter;
 
 use self::{
     context::{RunName, ServiceContext},
@@ -104,6 +106,8 @@ pub struct CheckWatch {
     pub phase: CheckPhase,
     /// Bytes of output so far.
     pub bytes: u64,
+    /// When this process was asked for it.
+    pub since: Instant,
 }
 
 /// Why there is no run.
@@ -229,6 +233,11 @@ impl CheckService {
             }
             std::thread::sleep(left.min(LOOK_PAUSE));
         }
+    }
+
+    /// Counts a caller among those who wait for a run, so that it can give up.
+    pub fn waiter(&self, ticket: &CheckTicket) -> CheckWaiter {
+        CheckWaiter::new(&self.context, (ticket.workspace.clone(), ticket.run))
     }
 
     /// Ends a run without a verdict and kills its processes; nothing if it has ended.

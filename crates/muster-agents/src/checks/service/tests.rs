@@ -210,6 +210,28 @@ fn a_cancelled_check_is_interrupted_and_its_processes_are_gone() {
     assert_eq!(record.verdict, Some(Verdict::Interrupted));
 }
 
+#[test]
+fn a_run_ends_when_the_last_who_waits_gives_up() {
+    let project = Project::new();
+    let service = project.service();
+    let marker = format!("43{}", std::process::id());
+    let wish = project.wish(&format!("sleep {marker}"));
+    let ticket = service.request(wish.clone()).unwrap();
+    let first = service.waiter(&ticket);
+    let second = service.waiter(&service.request(wish).unwrap());
+    until("the start", || is_running(&format!("sleep\0{marker}")));
+    first.give_up();
+    first.give_up();
+    drop(first);
+    assert_eq!(service.wait(&ticket, Duration::from_millis(100)).unwrap(), None);
+    // A caller whose time is over leaves the run to the next one.
+    drop(service.waiter(&ticket));
+    assert_eq!(service.wait(&ticket, Duration::from_millis(100)).unwrap(), None);
+    second.give_up();
+    assert_eq!(ended(&service, &ticket).verdict, Some(Verdict::Interrupted));
+    assert!(!is_running(&marker));
+}
+
 /// A run whose Muster process died in the middle: its record is unfinished, its process runs on.
 fn abandoned(project: &Project, service: &CheckService, wish: &CheckWish) -> CheckRunId {
     let mut dead = std::process::Command::new("true").spawn().unwrap();
