@@ -8,6 +8,7 @@
 //!
 //! The runner knows processes and files, the service records what it does in the workspace.
 
+mod clean;
 mod directory;
 mod globs;
 mod head;

@@ -165,6 +165,7 @@ fn definition_of(check: &Check) -> CheckDefinition {
         paths: Vec::new(),
         proves: Checkpoints::new(),
         required: check.required,
+        clean: false,
         env: BTreeMap::new(),
         guard_count: false,
     }

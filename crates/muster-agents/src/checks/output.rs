@@ -10,10 +10,12 @@ use std::{
 
 use muster_core::run::hash::hex;
 use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::results::RunnerLines;
 use crate::artifacts::make_private;
 
+const CHUNK_BYTES: usize = 64 * 1024;
 /// Bytes of the beginning that are kept.
 const HEAD_BYTES: usize = 2 * 1024;
 /// Bytes of the end that are kept.
@@ -135,6 +137,51 @@ impl OutputLog {
             lines: self.lines,
         })
     }
+}
+
+/// Both streams of a process. Reading can be stopped and taken up again.
+pub(super) struct OutputReader<Out, Error> {
+    out: Option<Out>,
+    error: Option<Error>,
+    chunks: [Vec<u8>; 2],
+}
+
+impl<Out: AsyncRead + Unpin, Error: AsyncRead + Unpin> OutputReader<Out, Error> {
+    pub(super) fn new(out: Out, error: Error) -> Self {
+        let chunks = [vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]];
+        Self { out: Some(out), error: Some(error), chunks }
+    }
+
+    /// Reads until both streams have ended. `note` is called with every piece.
+    pub(super) async fn read(
+        &mut self,
+        log: &mut OutputLog,
+        note: &impl Fn(&[u8]),
+    ) -> io::Result<()> {
+        while self.out.is_some() || self.error.is_some() {
+            let [out_chunk, error_chunk] = &mut self.chunks;
+            let (stream, count) = tokio::select! {
+                count = next(&mut self.out, out_chunk), if self.out.is_some() =>
+                    (StreamName::Out, count?),
+                count = next(&mut self.error, error_chunk), if self.error.is_some() =>
+                    (StreamName::Error, count?),
+            };
+            let piece = &self.chunks[stream as usize][..count];
+            log.add(stream, piece)?;
+            note(piece);
+        }
+        Ok(())
+    }
+}
+
+/// The next piece of a stream; at its end the stream is taken away.
+async fn next(source: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> io::Result<usize> {
+    let Some(open) = source else { return Ok(0) };
+    let count = open.read(chunk).await?;
+    if count == 0 {
+        *source = None;
+    }
+    Ok(count)
 }
 
 /// Text without escape sequences.

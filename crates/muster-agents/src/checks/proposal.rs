@@ -141,6 +141,7 @@ fn definition(suggestion: Suggestion, paths: &[String], is_main: bool) -> CheckD
             SuggestionKind::Style => Checkpoints::new(),
         },
         required: is_main,
+        clean: false,
         env: env.collect::<BTreeMap<_, _>>(),
         guard_count: true,
     }

@@ -11,7 +11,7 @@ use std::{
     fs::File,
     io::{self, BufReader, Read as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -24,12 +24,12 @@ use muster_core::{
     run::{id::ToolId, node::Process},
 };
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::{
+    clean::{self, CleanCheckout},
     directory::DirectoryLock,
     globs::Globs,
-    output::{FinishedOutput, OutputLog, StreamName},
+    output::{FinishedOutput, OutputLog, OutputReader},
     programs, results,
     tree::{Scope, Tree, TreeCache, TreeError, is_repository},
 };
@@ -39,7 +39,6 @@ use crate::process::{
     family::{self, Family},
 };
 
-const CHUNK_BYTES: usize = 64 * 1024;
 /// How long output is still read after the end of the process, since others may hold it open.
 const DRAIN: Duration = Duration::from_millis(500);
 const REPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -114,6 +113,8 @@ pub enum CheckRunError {
     Start(io::Error),
     #[error("the output of the check cannot be kept: {0}")]
     Output(io::Error),
+    #[error("its files could not be laid out in a clean checkout: {0}")]
+    Clean(io::Error),
 }
 
 #[derive(Default)]
@@ -166,6 +167,50 @@ impl CheckRunner {
         order: &CheckOrder,
         progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
     ) -> Result<CheckOutcome, CheckRunError> {
+        match order.definition.clean {
+            true => self.run_clean(order, progress).await,
+            false => self.run_in_place(order, progress).await,
+        }
+    }
+
+    /// Runs a check in a copy of its files. What it writes there does not concern the project; the
+    /// verdict is about the files that were copied.
+    async fn run_clean(
+        self: &Arc<Self>,
+        order: &CheckOrder,
+        progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
+    ) -> Result<CheckOutcome, CheckRunError> {
+        let runner = self.clone();
+        let asked = order.clone();
+        let (checkout, source) = blocking(move || runner.lay_out(&asked)).await??;
+        let root = tree_root(&order.root);
+        let prefix = order.root.strip_prefix(&root).unwrap_or(Path::new(""));
+        let copied = CheckOrder { root: checkout.root().join(prefix), ..order.clone() };
+        let ran = self.run_in_place(&copied, progress).await;
+        self.caches().remove(checkout.root());
+        blocking(move || drop(checkout)).await?;
+        let ran = ran?;
+        // Files that changed while they were copied.
+        let has_moved = ran.verdict.is_pass() && ran.tree.scope != source.scope;
+        let verdict = if has_moved { Verdict::Moved } else { ran.verdict };
+        let program = programs::first_program(&order.definition.run, &order.root);
+        let unbound = source.unbound.clone().or_else(|| ran.tree.unbound.clone());
+        Ok(CheckOutcome { verdict, program, tree: TreeState { unbound, ..source }, ..ran })
+    }
+
+    fn lay_out(&self, order: &CheckOrder) -> Result<(CleanCheckout, TreeState), CheckRunError> {
+        let root = tree_root(&order.root);
+        let tree = self.tree(&root)?;
+        let checkout = CleanCheckout::lay_out(&self.checkouts(), &order.id, &root, &tree)
+            .map_err(CheckRunError::Clean)?;
+        Ok((checkout, ScopedTree::of(tree, &root, order).state))
+    }
+
+    async fn run_in_place(
+        self: &Arc<Self>,
+        order: &CheckOrder,
+        progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
+    ) -> Result<CheckOutcome, CheckRunError> {
         let before = self.scoped_tree_async(order).await?;
         let began_at = SystemTime::now();
         let program = programs::first_program(&order.definition.run, &order.root);
@@ -189,22 +234,17 @@ impl CheckRunner {
 
     fn scoped_tree(&self, order: &CheckOrder) -> Result<ScopedTree, TreeError> {
         let root = tree_root(&order.root);
-        let cache = {
-            let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
-            caches.entry(root.clone()).or_default().clone()
-        };
+        Ok(ScopedTree::of(self.tree(&root)?, &root, order))
+    }
+
+    fn tree(&self, root: &Path) -> Result<Tree, TreeError> {
+        let cache = self.caches().entry(root.to_owned()).or_default().clone();
         let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let tree = Tree::read(&root, &mut cache)?;
-        let paths = paths_below(&root, order);
-        let scope = tree.scope((!paths.is_empty()).then(|| Globs::new(&paths)).as_ref());
-        let state = TreeState {
-            tree: tree.digest(),
-            scope: scope.digest.clone(),
-            unbound: tree.unbound,
-            commit: tree.commit,
-            branch: tree.branch,
-        };
-        Ok(ScopedTree { state, scope })
+        Tree::read(root, &mut cache)
+    }
+
+    fn caches(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Mutex<TreeCache>>>> {
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn scoped_tree_async(
@@ -213,8 +253,7 @@ impl CheckRunner {
     ) -> Result<ScopedTree, CheckRunError> {
         let runner = self.clone();
         let asked = order.clone();
-        let read = tokio::task::spawn_blocking(move || runner.scoped_tree(&asked));
-        let read = read.await.map_err(|error| CheckRunError::Output(io::Error::other(error)))?;
+        let read = blocking(move || runner.scoped_tree(&asked)).await?;
         match (read, &order.purpose) {
             (Ok(tree), _) => Ok(tree),
             (Err(error), CheckPurpose::Proof) => Err(error.into()),
@@ -246,9 +285,10 @@ impl CheckRunner {
         progress(CheckProgress::Started(running.identity));
         let limit = Duration::from_secs(order.definition.timeout_seconds);
         let mut reader = OutputReader::new(streams.stdout, streams.stderr);
+        let note = |piece: &[u8]| progress(CheckProgress::Output(piece));
         let ended = tokio::select! {
             status = tokio::time::timeout(limit, running.wait()) => status,
-            failed = reader.read(&mut log, progress) => {
+            failed = reader.read(&mut log, &note) => {
                 failed.map_err(CheckRunError::Output)?;
                 tokio::time::timeout(limit.saturating_sub(began.elapsed()), running.wait()).await
             }
@@ -256,7 +296,7 @@ impl CheckRunner {
         let duration = began.elapsed();
         running.kill().await;
         std::mem::forget(guard);
-        if let Ok(drained) = tokio::time::timeout(DRAIN, reader.read(&mut log, progress)).await {
+        if let Ok(drained) = tokio::time::timeout(DRAIN, reader.read(&mut log, &note)).await {
             drained.map_err(CheckRunError::Output)?;
         }
         let end = match ended {
@@ -275,10 +315,21 @@ impl CheckRunner {
         Family { mark: self.mark.clone(), run: None, node: None, tool: Some(ToolId(tool)) }
     }
 
-    /// Kills what is left of the processes of a check.
+    /// Kills what is left of the processes of a check, and removes its clean checkout.
     pub(super) fn kill(&self, id: &str, process: Option<Process>) {
         process.into_iter().for_each(family::kill_recorded);
         self.family(id).kill(None);
+        clean::sweep_one(&self.checkouts(), id);
+    }
+
+    /// Removes the clean checkouts of processes that are gone.
+    pub(super) fn sweep(&self) {
+        clean::sweep(&self.checkouts());
+    }
+
+    /// The folder of all clean checkouts.
+    fn checkouts(&self) -> PathBuf {
+        self.home.join("clean")
     }
 
     /// The folder of all output files.
@@ -293,6 +344,20 @@ impl CheckRunner {
 }
 
 impl ScopedTree {
+    /// The part of a tree that a check depends on.
+    fn of(tree: Tree, root: &Path, order: &CheckOrder) -> Self {
+        let paths = paths_below(root, order);
+        let scope = tree.scope((!paths.is_empty()).then(|| Globs::new(&paths)).as_ref());
+        let state = TreeState {
+            tree: tree.digest(),
+            scope: scope.digest.clone(),
+            unbound: tree.unbound,
+            commit: tree.commit,
+            branch: tree.branch,
+        };
+        Self { state, scope }
+    }
+
     /// Nothing can be said about these files.
     fn unreadable(error: &TreeError) -> Self {
         let state = TreeState { unbound: Some(error.to_string()), ..TreeState::default() };
@@ -326,49 +391,12 @@ fn end_of(status: std::process::ExitStatus) -> ProcessEnd {
     }
 }
 
-/// Both streams of a process. Reading can be stopped and taken up again.
-struct OutputReader<Out, Error> {
-    out: Option<Out>,
-    error: Option<Error>,
-    chunks: [Vec<u8>; 2],
-}
-
-impl<Out: AsyncRead + Unpin, Error: AsyncRead + Unpin> OutputReader<Out, Error> {
-    fn new(out: Out, error: Error) -> Self {
-        let chunks = [vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]];
-        Self { out: Some(out), error: Some(error), chunks }
-    }
-
-    /// Reads until both streams have ended.
-    async fn read(
-        &mut self,
-        log: &mut OutputLog,
-        progress: &impl Fn(CheckProgress<'_>),
-    ) -> io::Result<()> {
-        while self.out.is_some() || self.error.is_some() {
-            let [out_chunk, error_chunk] = &mut self.chunks;
-            let (stream, count) = tokio::select! {
-                count = next(&mut self.out, out_chunk), if self.out.is_some() =>
-                    (StreamName::Out, count?),
-                count = next(&mut self.error, error_chunk), if self.error.is_some() =>
-                    (StreamName::Error, count?),
-            };
-            let piece = &self.chunks[stream as usize][..count];
-            log.add(stream, piece)?;
-            progress(CheckProgress::Output(piece));
-        }
-        Ok(())
-    }
-}
-
-/// The next piece of a stream; at its end the stream is taken away.
-async fn next(source: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> io::Result<usize> {
-    let Some(open) = source else { return Ok(0) };
-    let count = open.read(chunk).await?;
-    if count == 0 {
-        *source = None;
-    }
-    Ok(count)
+/// Does something that blocks.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CheckRunError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| CheckRunError::Output(io::Error::other(error)))
 }
 
 /// The root of the repository that a project is in, else of the project.

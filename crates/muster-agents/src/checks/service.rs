@@ -204,8 +204,12 @@ impl CheckService {
                 let mut builder = tokio::runtime::Builder::new_multi_thread();
                 let builder = builder.worker_threads(WORKERS).thread_name("checks").enable_all();
                 let runtime = builder.build().map_err(CheckServiceError::Runtime)?;
-                let (logs, days) = (self.context.runner.logs(), self.context.log_days);
-                runtime.spawn_blocking(move || files::remove_old(&logs, days));
+                let runner = Arc::clone(&self.context.runner);
+                let days = self.context.log_days;
+                runtime.spawn_blocking(move || {
+                    files::remove_old(&runner.logs(), days);
+                    runner.sweep();
+                });
                 runtime
             }
         };

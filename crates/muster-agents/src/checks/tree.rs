@@ -7,6 +7,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    ffi::OsStr,
     fs::{self, File, Metadata},
     io::{self, Read as _},
     os::unix::{
@@ -79,12 +80,23 @@ pub(crate) struct TreeCache {
     heads: BTreeMap<PathBuf, Arc<Head>>,
 }
 
+/// What an entry is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum EntryKind {
+    File = b'f',
+    Link = b'l',
+    /// Or a socket.
+    Pipe = b'p',
+    Device = b'd',
+}
+
 /// One file, link or other entry.
 #[derive(Debug)]
 struct TreeEntry {
     /// Relative to the root.
     path: Vec<u8>,
-    kind: u8,
+    kind: EntryKind,
     mode: u32,
     hash: [u8; 32],
     stamp: Stamp,
@@ -130,6 +142,12 @@ impl Tree {
         self.scope(None).digest
     }
 
+    /// Its entries, each with a path relative to the root.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&Path, EntryKind)> {
+        let path = |entry| Path::new(OsStr::from_bytes(entry));
+        self.entries.iter().map(move |entry| (path(&entry.path), entry.kind))
+    }
+
     /// The entries that globs cover, all of them without any.
     pub(crate) fn scope(&self, globs: Option<&Globs>) -> Scope {
         let mut digest = Sha256::new();
@@ -140,7 +158,7 @@ impl Tree {
             }
             digest.update((entry.path.len() as u64).to_le_bytes());
             digest.update(&entry.path);
-            digest.update([entry.kind]);
+            digest.update([entry.kind as u8]);
             digest.update(entry.mode.to_le_bytes());
             digest.update(entry.hash);
             touched.update(entry.stamp.inode.to_le_bytes());
@@ -297,14 +315,17 @@ impl<'a> Walk<'a> {
         let stamp = Stamp::of(&data);
         let kind = data.file_type();
         let (kind, hash) = if kind.is_file() {
-            (b'f', self.hash(path, stamp)?)
+            (EntryKind::File, self.hash(path, stamp)?)
         } else if kind.is_symlink() {
             self.links.push(path.to_owned());
-            (b'l', Sha256::digest(fs::read_link(path)?.into_os_string().into_vec()).into())
+            (
+                EntryKind::Link,
+                Sha256::digest(fs::read_link(path)?.into_os_string().into_vec()).into(),
+            )
         } else if kind.is_fifo() || kind.is_socket() {
-            (b'p', [0; 32])
+            (EntryKind::Pipe, [0; 32])
         } else {
-            (b'd', [0; 32])
+            (EntryKind::Device, [0; 32])
         };
         let name = path.strip_prefix(self.root).unwrap_or(path).as_os_str().as_bytes().to_vec();
         self.entries.push(TreeEntry { path: name, kind, mode: data.mode() & 0o7777, hash, stamp });
