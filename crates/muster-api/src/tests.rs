@@ -12,6 +12,7 @@ use crate::{App, AppOptions, CallWatch, Caller, Toolset};
 mod any_json;
 mod atomicity;
 mod bad_input;
+mod checks;
 mod cost;
 mod found;
 mod in_session;
@@ -66,6 +67,7 @@ fn the_calls_that_run_checks_may_take_long() {
     let mut names: Vec<_> = long.map(|row| row.name).collect();
     names.sort_unstable();
     let closing = [
+        "tasks_check",
         "tasks_close_step",
         "tasks_close_task",
         "tasks_complete",
