@@ -18,6 +18,7 @@ pub mod project;
 pub mod proposal;
 mod results;
 mod runner;
+mod scoped;
 mod service;
 mod tree;
 

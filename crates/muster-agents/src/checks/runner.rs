@@ -28,10 +28,10 @@ use sha2::{Digest as _, Sha256};
 use super::{
     clean::{self, CleanCheckout},
     directory::DirectoryLock,
-    globs::Globs,
     output::{FinishedOutput, OutputLog, OutputReader},
     programs, results,
-    tree::{Scope, Tree, TreeCache, TreeError, is_repository},
+    scoped::{ScopedTree, tree_root},
+    tree::{Tree, TreeCache, TreeError},
 };
 use crate::process::{
     self, Launch,
@@ -115,12 +115,6 @@ pub enum CheckRunError {
     Output(io::Error),
     #[error("its files could not be laid out in a clean checkout: {0}")]
     Clean(io::Error),
-}
-
-#[derive(Default)]
-struct ScopedTree {
-    state: TreeState,
-    scope: Scope,
 }
 
 impl CheckRunner {
@@ -343,28 +337,6 @@ impl CheckRunner {
     }
 }
 
-impl ScopedTree {
-    /// The part of a tree that a check depends on.
-    fn of(tree: Tree, root: &Path, order: &CheckOrder) -> Self {
-        let paths = paths_below(root, order);
-        let scope = tree.scope((!paths.is_empty()).then(|| Globs::new(&paths)).as_ref());
-        let state = TreeState {
-            tree: tree.digest(),
-            scope: scope.digest.clone(),
-            unbound: tree.unbound,
-            commit: tree.commit,
-            branch: tree.branch,
-        };
-        Self { state, scope }
-    }
-
-    /// Nothing can be said about these files.
-    fn unreadable(error: &TreeError) -> Self {
-        let state = TreeState { unbound: Some(error.to_string()), ..TreeState::default() };
-        Self { state, ..Self::default() }
-    }
-}
-
 struct EndedProcess {
     end: ProcessEnd,
     duration: Duration,
@@ -397,19 +369,6 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, CheckRunError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| CheckRunError::Output(io::Error::other(error)))
-}
-
-/// The root of the repository that a project is in, else of the project.
-fn tree_root(project: &Path) -> PathBuf {
-    let repository = project.ancestors().find(|folder| is_repository(&folder.join(".git")));
-    repository.unwrap_or(project).to_owned()
-}
-
-/// The globs of a check, relative to the root of the tree.
-fn paths_below(root: &Path, order: &CheckOrder) -> Vec<String> {
-    let prefix = order.root.strip_prefix(root).unwrap_or(Path::new(""));
-    let paths = order.definition.paths.iter();
-    paths.map(|glob| prefix.join(glob).to_string_lossy().into_owned()).collect()
 }
 
 /// What the report says, if the check wrote one.
