@@ -2,6 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
+mod flood;
+mod killed;
+mod runners;
+
 use std::{
     fs,
     path::Path,
