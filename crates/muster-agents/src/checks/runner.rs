@@ -181,7 +181,6 @@ impl CheckRunner {
         let prefix = order.root.strip_prefix(&root).unwrap_or(Path::new(""));
         let copied = CheckOrder { root: checkout.root().join(prefix), ..order.clone() };
         let ran = self.run_in_place(&copied, progress).await;
-        self.caches().remove(checkout.root());
         blocking(move || drop(checkout)).await?;
         let ran = ran?;
         // Files that changed while they were copied.
@@ -232,7 +231,14 @@ impl CheckRunner {
     }
 
     fn tree(&self, root: &Path) -> Result<Tree, TreeError> {
-        let cache = self.caches().entry(root.to_owned()).or_default().clone();
+        let cache = {
+            let mut caches = self.caches();
+            if !caches.contains_key(root) {
+                // Clean checkouts come and go.
+                caches.retain(|known, _| known.is_dir());
+            }
+            caches.entry(root.to_owned()).or_default().clone()
+        };
         let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
         Tree::read(root, &mut cache)
     }

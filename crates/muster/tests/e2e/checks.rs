@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod bad_input;
 mod flood;
 mod killed;
 mod runners;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fs::{self, Metadata},
+    fs::{self, DirEntry, Metadata},
     io,
     os::unix::{
         ffi::{OsStrExt as _, OsStringExt as _},
@@ -43,8 +43,7 @@ impl Stamp {
     }
 
     /// Whether a later change could leave the stamp as it is.
-    fn is_young(&self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    fn is_young(&self, now: Duration) -> bool {
         let recent = now.saturating_sub(YOUNG).as_secs();
         [self.modified, self.changed]
             .iter()
@@ -55,7 +54,8 @@ impl Stamp {
 /// Hashes of files that were read before.
 #[derive(Default)]
 pub(crate) struct TreeCache {
-    hashes: HashMap<PathBuf, (Stamp, [u8; 32])>,
+    /// By the bytes of the path: those of a path hash slowly.
+    hashes: HashMap<Vec<u8>, (Stamp, [u8; 32])>,
     heads: BTreeMap<PathBuf, Arc<Head>>,
 }
 
@@ -72,19 +72,21 @@ impl Level {
 
     /// A path relative to the repository.
     fn name<'a>(&self, path: &'a Path) -> &'a [u8] {
-        path.strip_prefix(&self.root).unwrap_or(path).as_os_str().as_bytes()
+        below(&self.root, path)
     }
 }
 
 pub(super) struct Walk<'a> {
     root: &'a Path,
     cache: &'a mut TreeCache,
-    fresh: HashMap<PathBuf, (Stamp, [u8; 32])>,
+    fresh: HashMap<Vec<u8>, (Stamp, [u8; 32])>,
     entries: Vec<TreeEntry>,
     /// Those whose files all count.
     directories: BTreeSet<PathBuf>,
     links: Vec<PathBuf>,
     files_max: Option<usize>,
+    /// When the walk began; a file that changes later is young, too.
+    now: Duration,
     unbound: Option<String>,
     commit: String,
     branch: Option<String>,
@@ -94,12 +96,13 @@ impl<'a> Walk<'a> {
     pub(super) fn new(root: &'a Path, cache: &'a mut TreeCache) -> Self {
         Self {
             root,
+            fresh: HashMap::with_capacity(cache.hashes.len()),
+            entries: Vec::with_capacity(cache.hashes.len()),
             cache,
-            fresh: HashMap::new(),
-            entries: Vec::new(),
             directories: BTreeSet::new(),
             links: Vec::new(),
             files_max: None,
+            now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
             unbound: None,
             commit: String::new(),
             branch: None,
@@ -160,7 +163,7 @@ impl<'a> Walk<'a> {
             let kind = entry.file_type().map_err(|error| unreadable(&path, error))?;
             match kind.is_dir() {
                 true => self.subdirectory(level, &path, is_ignored)?,
-                false => self.file(level, &path, is_ignored)?,
+                false => self.file(level, &entry, &path, is_ignored)?,
             }
         }
         Ok(())
@@ -186,19 +189,26 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn file(&mut self, level: &Level, path: &Path, is_ignored: bool) -> Result<(), TreeError> {
+    fn file(
+        &mut self,
+        level: &Level,
+        entry: &DirEntry,
+        path: &Path,
+        is_ignored: bool,
+    ) -> Result<(), TreeError> {
         let name = level.name(path);
         let is_git = path.file_name().is_some_and(|name| name == ".git");
         let is_covered =
             level.head.has_file(name) || !(is_git || is_ignored || level.head.ignores(name, false));
         match is_covered {
-            true => self.add(path).map_err(|error| unreadable(path, error)),
+            true => self.add(entry, path).map_err(|error| unreadable(path, error)),
             false => Ok(()),
         }
     }
 
-    fn add(&mut self, path: &Path) -> io::Result<()> {
-        let data = fs::symlink_metadata(path)?;
+    fn add(&mut self, entry: &DirEntry, path: &Path) -> io::Result<()> {
+        // Of a link itself, and without a walk from the root of the file system.
+        let data = entry.metadata()?;
         let stamp = Stamp::of(&data);
         let kind = data.file_type();
         let (kind, hash) = if kind.is_file() {
@@ -214,24 +224,21 @@ impl<'a> Walk<'a> {
         } else {
             (EntryKind::Device, [0; 32])
         };
-        let name = path.strip_prefix(self.root).unwrap_or(path).as_os_str().as_bytes().to_vec();
+        let name = below(self.root, path).to_vec();
         self.entries.push(TreeEntry { path: name, kind, mode: data.mode() & 0o7777, hash, stamp });
         Ok(())
     }
 
     fn hash(&mut self, path: &Path, stamp: Stamp) -> io::Result<[u8; 32]> {
         // A hash moves from the old map to the new one: what is gone is forgotten.
-        let known = self.cache.hashes.remove_entry(path);
-        let (path, hash) = match known {
-            Some((path, (then, hash))) if then == stamp => (path, hash),
-            Some((path, _)) => {
-                let hash = hash_of(&path)?;
-                (path, hash)
-            }
-            None => (path.to_owned(), hash_of(path)?),
+        let key = path.as_os_str().as_bytes();
+        let (key, hash) = match self.cache.hashes.remove_entry(key) {
+            Some((key, (then, hash))) if then == stamp => (key, hash),
+            Some((key, _)) => (key, hash_of(path)?),
+            None => (key.to_vec(), hash_of(path)?),
         };
-        if !stamp.is_young() {
-            self.fresh.insert(path, (stamp, hash));
+        if !stamp.is_young(self.now) {
+            self.fresh.insert(key, (stamp, hash));
         }
         Ok(hash)
     }
@@ -263,6 +270,16 @@ impl<'a> Walk<'a> {
             self.entries.binary_search_by(|entry| entry.path.as_slice().cmp(name)).is_ok()
         };
         self.directories.contains(&target) || name.is_ok_and(has_entry)
+    }
+}
+
+/// The bytes of a path below a folder; components need not be looked at for this.
+fn below<'a>(folder: &Path, path: &'a Path) -> &'a [u8] {
+    let bytes = path.as_os_str().as_bytes();
+    let folder = folder.as_os_str().as_bytes();
+    match bytes.strip_prefix(folder.strip_suffix(b"/").unwrap_or(folder)) {
+        Some([b'/', rest @ ..]) => rest,
+        Some(_) | None => bytes,
     }
 }
 

@@ -54,11 +54,10 @@ fn word(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// The content of an event, wherever the export has it.
-fn payload<'a>(event: &'a Value, kind: &str) -> Option<&'a Value> {
-    let is_event = event.as_object()?.values().any(|value| value == kind);
-    let holds_run = |value: &&Value| value["run"].is_string();
-    event.as_object()?.values().find(holds_run).filter(|_| is_event)
+/// The content of an event of this type.
+fn payload<'a>(line: &'a Value, kind: &str) -> Option<&'a Value> {
+    let event = &line["event"];
+    (event["type"] == kind).then(|| &event["fact"])
 }
 
 #[test]
