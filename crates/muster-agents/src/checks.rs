@@ -8,6 +8,7 @@
 //!
 //! The runner knows processes and files, the service records what it does in the workspace.
 
+mod clean;
 mod directory;
 mod globs;
 mod head;
@@ -17,13 +18,15 @@ pub mod project;
 pub mod proposal;
 mod results;
 mod runner;
+mod scoped;
 mod service;
 mod tree;
 
+pub(crate) use runner::{CheckOrder, CheckOutcome, CheckPurpose, RunProcesses};
 pub use runner::{CheckRunError, CheckRunner};
 pub use service::{
-    CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWatch, CheckWish, OutputPiece,
-    PROOF_LOG_DAYS_DEFAULT,
+    CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWaiter, CheckWatch, CheckWish,
+    OutputPiece, PROOF_LOG_DAYS_DEFAULT,
 };
 pub use tree::TreeError;
 pub(crate) use tree::is_repository;

@@ -20,14 +20,15 @@ use tokio::{
 
 use self::drivers::Drivers;
 use super::{
+    boot,
     driver::DriverOrder,
     logfile::LogFile,
     mirror::{self, Mirror, Numbered},
     originals::{self, Sweep},
-    phases, removal, reports,
+    removal, reports,
     schedule::Wish,
     shared::RunsContext,
-    timers, tools,
+    timers, tools, verify,
 };
 
 const PAGE_EVENTS: u32 = 512;
@@ -172,9 +173,9 @@ impl RunLane {
     /// Performs one effect; never blocks.
     fn perform(&mut self, effect: RunEffect) {
         match effect {
-            RunEffect::RunBoot => self.spawn(phases::boot),
+            RunEffect::RunBoot => self.spawn(boot::check_environment),
             RunEffect::RunChecks => {
-                let checks = tokio::spawn(phases::verify(Arc::clone(&self.shared), self.run));
+                let checks = tokio::spawn(verify::verify(Arc::clone(&self.shared), self.run));
                 self.checks = Some(checks.abort_handle());
             }
             RunEffect::KillChecks => self.kill_checks(),

@@ -14,6 +14,7 @@
 mod artifacts;
 mod attend;
 mod begin;
+mod boot;
 mod bound;
 mod calls;
 pub mod checkout;
@@ -29,7 +30,6 @@ mod logfile;
 mod mirror;
 mod originals;
 mod packs;
-mod phases;
 mod process;
 mod provider;
 mod rebuild;
@@ -50,6 +50,7 @@ mod todos;
 mod tokens;
 mod tools;
 mod trash;
+mod verify;
 mod worktree;
 
 use std::{sync::Arc, time::Duration};

@@ -28,6 +28,7 @@ use tokio::{
 use super::{
     artifacts::Files,
     calls::TaskOperations,
+    checks::CheckRunner,
     diff::Shadows,
     lane::{self, LaneOrder},
     originals::Originals,
@@ -71,6 +72,8 @@ pub(crate) struct RunsContext {
     pub(crate) mark: String,
     /// How processes are contained.
     pub(crate) containing: Containing,
+    /// Runs the checks of runs.
+    pub(crate) checks: Arc<CheckRunner>,
     /// Signals shutdown.
     pub(crate) closing: watch::Sender<bool>,
     /// Todo lists of nodes.
@@ -108,6 +111,7 @@ impl RunsContext {
             shadows: Shadows::default(),
             originals: Originals::below(&settings.home),
             mark: super::process::mark(&settings.home),
+            checks: Arc::new(CheckRunner::new(&settings.home)),
             containing,
             closing: watch::Sender::new(false),
             engine,

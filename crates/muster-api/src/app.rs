@@ -59,6 +59,8 @@ pub struct AppOptions {
     pub bound_plan: Option<PlanId>,
     /// Budget of the text of a session's tree, in characters, if not the default.
     pub ctree_max_chars: Option<u64>,
+    /// Days that the whole output of checks is kept, if not the default.
+    pub proof_log_days: Option<u64>,
     /// How runs are set up.
     pub runs: RunOptions,
     /// Who makes the calls whose surface does not say.
@@ -125,7 +127,8 @@ impl App {
         let registry = Arc::new(Registry::default());
         let bound = BoundSession::new(options.session.clone());
         let runner = Arc::new(CheckRunner::new(&options.storage_dir));
-        let checks = CheckService::new(Arc::clone(&engine), runner, PROOF_LOG_DAYS_DEFAULT);
+        let log_days = options.proof_log_days.unwrap_or(PROOF_LOG_DAYS_DEFAULT);
+        let checks = CheckService::new(Arc::clone(&engine), runner, log_days);
         let checks = Arc::new(checks);
         let focus = Arc::default();
         Self { registry, options, engine, bound, driver: OnceLock::new(), checks, focus }

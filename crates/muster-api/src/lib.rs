@@ -40,6 +40,7 @@ pub mod checks {
 
     pub use muster_agents::checks::{
         CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWish,
+        PROOF_LOG_DAYS_DEFAULT,
         project::{PROJECT_FILE, ProjectFile, additional_checks, find, read, text},
         proposal::{ProposedCheck, RepositoryFiles, propose},
     };

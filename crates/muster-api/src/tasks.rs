@@ -1,5 +1,6 @@
 //! The task operations, one file each, and their shared parts.
 
+mod awaited;
 mod batch;
 mod block;
 mod bootstrap;

@@ -12,7 +12,7 @@ use crate::{App, AppOptions, CallWatch, Caller, Toolset};
 mod any_json;
 mod atomicity;
 mod bad_input;
-
+mod checks;
 mod cost;
 mod found;
 mod in_session;

@@ -32,7 +32,7 @@ use muster_api::WorkspaceId;
 pub(crate) use bad_value::BadValue;
 pub(crate) use entries::{
     AGENT_NAME, ALL, ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, LOG_FILTER,
-    LOG_FORMAT, PASSPHRASE_FILE, SERVER_ADDR, STORAGE_DIR, TOOLSET, WORKSPACE,
+    LOG_FORMAT, PASSPHRASE_FILE, PROOF_LOG_DAYS, SERVER_ADDR, STORAGE_DIR, TOOLSET, WORKSPACE,
 };
 pub(crate) use file::complaint;
 pub(crate) use places::own_file;

@@ -11,7 +11,7 @@ use muster_api::{
 };
 use muster_core::{AuthorKind, AuthorSurface};
 
-use crate::config::{AGENT_NAME, STORAGE_DIR, Settings};
+use crate::config::{AGENT_NAME, PROOF_LOG_DAYS, STORAGE_DIR, Settings};
 
 /// The storage directory that was asked for, or the default one.
 pub(crate) fn directory(settings: &Settings) -> anyhow::Result<PathBuf> {
@@ -30,14 +30,14 @@ pub(crate) fn is_default(settings: &Settings, directory: &Path) -> bool {
 /// Opens the store of the command's storage directory. Such commands name the workspace of every
 /// call, so that the requested one is never confused with the default.
 pub(crate) fn open(settings: &Settings) -> anyhow::Result<App> {
-    open_at(&directory(settings)?, caller(settings)?)
+    open_at(settings, &directory(settings)?, caller(settings)?)
 }
 
 /// The same for a command that makes sure itself that a person types it.
 pub(crate) fn open_for_person(settings: &Settings) -> anyhow::Result<App> {
     let mut caller = Caller::of(AuthorKind::Person, &person_name(), AuthorSurface::Cli);
     caller.directory = std::env::current_dir().ok();
-    open_at(&directory(settings)?, caller)
+    open_at(settings, &directory(settings)?, caller)
 }
 
 /// Who types the command: a person at a terminal, an agent anywhere else.
@@ -55,12 +55,17 @@ pub(crate) fn caller(settings: &Settings) -> anyhow::Result<Caller> {
 }
 
 /// Opens the store of a directory for calls that may name no workspace.
-pub(crate) fn open_at(directory: &Path, caller: Caller) -> anyhow::Result<App> {
+pub(crate) fn open_at(
+    settings: &Settings,
+    directory: &Path,
+    caller: Caller,
+) -> anyhow::Result<App> {
     let options = AppOptions {
         storage_dir: directory.to_owned(),
         // The command line lists every tool, so there is no smaller toolset to respect.
         toolset: Toolset::Full,
         caller,
+        proof_log_days: Some(settings.get(&PROOF_LOG_DAYS)?.value),
         ..AppOptions::default()
     };
     Ok(App::open(options)?)

@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 pub(super) const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Held until it is dropped; a process that dies drops it.
-pub(super) struct DirectoryLock {
+pub(crate) struct DirectoryLock {
     file: File,
 }
 

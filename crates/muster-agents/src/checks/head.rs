@@ -164,6 +164,11 @@ impl GitReader {
         }
     }
 
+    /// Makes the index of this repository that of a commit.
+    pub(super) fn fill_index(&self, commit: &str) -> Result<(), String> {
+        self.ask(&["read-tree", commit]).map(|_| ())
+    }
+
     /// Patterns of deeper files come later: they win.
     fn ignored(&self, mut files: Vec<(Vec<u8>, String)>) -> Result<Search, String> {
         files.sort_by_key(|(path, _)| path.iter().filter(|byte| **byte == b'/').count());

@@ -10,14 +10,18 @@ use std::{
 
 use muster_core::run::hash::hex;
 use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::results::RunnerLines;
 use crate::artifacts::make_private;
 
+const CHUNK_BYTES: usize = 64 * 1024;
 /// Bytes of the beginning that are kept.
 const HEAD_BYTES: usize = 2 * 1024;
 /// Bytes of the end that are kept.
 const TAIL_BYTES: usize = 14 * 1024;
+/// Bytes of the end of each stream that are kept.
+const STREAM_TAIL_BYTES: usize = 8 * 1024;
 /// Bytes of the output that go to its file.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// No line of a runner is shorter; a flood of short lines costs little.
@@ -38,7 +42,9 @@ pub(super) struct OutputLog {
     digest: Sha256,
     size: u64,
     head: Vec<u8>,
-    tail: VecDeque<u8>,
+    tail: Tail<TAIL_BYTES>,
+    /// The ends of the two streams.
+    tails: [Tail<STREAM_TAIL_BYTES>; 2],
     lines: RunnerLines,
     /// Unfinished lines of the two streams.
     pending: [Vec<u8>; 2],
@@ -50,7 +56,25 @@ pub(super) struct FinishedOutput {
     pub(super) digest: String,
     pub(super) head: String,
     pub(super) tail: String,
+    /// The ends of standard output and standard error.
+    pub(super) tails: [String; 2],
     pub(super) lines: RunnerLines,
+}
+
+/// The last bytes of something.
+#[derive(Default)]
+struct Tail<const MAX: usize>(VecDeque<u8>);
+
+impl<const MAX: usize> Tail<MAX> {
+    fn add(&mut self, piece: &[u8]) {
+        self.0.extend(&piece[piece.len().saturating_sub(MAX)..]);
+        let excess = self.0.len().saturating_sub(MAX);
+        self.0.drain(..excess);
+    }
+
+    fn shown(mut self) -> String {
+        shown(self.0.make_contiguous())
+    }
 }
 
 impl OutputLog {
@@ -64,7 +88,8 @@ impl OutputLog {
             digest: Sha256::new(),
             size: 0,
             head: Vec::new(),
-            tail: VecDeque::new(),
+            tail: Tail::default(),
+            tails: Default::default(),
             lines: RunnerLines::default(),
             pending: [Vec::new(), Vec::new()],
         })
@@ -78,10 +103,8 @@ impl OutputLog {
         self.size += piece.len() as u64;
         let head = HEAD_BYTES.saturating_sub(self.head.len()).min(piece.len());
         self.head.extend_from_slice(&piece[..head]);
-        let rest = &piece[head..];
-        self.tail.extend(&rest[rest.len().saturating_sub(TAIL_BYTES)..]);
-        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
-        self.tail.drain(..excess);
+        self.tail.add(&piece[head..]);
+        self.tails[stream as usize].add(piece);
         self.read_lines(stream, piece);
         Ok(())
     }
@@ -105,15 +128,60 @@ impl OutputLog {
             self.lines.take(&plain(pending));
         }
         self.file.sync_data()?;
-        let tail: Vec<u8> = self.tail.into_iter().collect();
         Ok(FinishedOutput {
             size: self.size,
             digest: hex(&self.digest.finalize()),
             head: shown(&self.head),
-            tail: shown(&tail),
+            tail: self.tail.shown(),
+            tails: self.tails.map(Tail::shown),
             lines: self.lines,
         })
     }
+}
+
+/// Both streams of a process. Reading can be stopped and taken up again.
+pub(super) struct OutputReader<Out, Error> {
+    out: Option<Out>,
+    error: Option<Error>,
+    chunks: [Vec<u8>; 2],
+}
+
+impl<Out: AsyncRead + Unpin, Error: AsyncRead + Unpin> OutputReader<Out, Error> {
+    pub(super) fn new(out: Out, error: Error) -> Self {
+        let chunks = [vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]];
+        Self { out: Some(out), error: Some(error), chunks }
+    }
+
+    /// Reads until both streams have ended. `note` is called with every piece.
+    pub(super) async fn read(
+        &mut self,
+        log: &mut OutputLog,
+        note: &impl Fn(&[u8]),
+    ) -> io::Result<()> {
+        while self.out.is_some() || self.error.is_some() {
+            let [out_chunk, error_chunk] = &mut self.chunks;
+            let (stream, count) = tokio::select! {
+                count = next(&mut self.out, out_chunk), if self.out.is_some() =>
+                    (StreamName::Out, count?),
+                count = next(&mut self.error, error_chunk), if self.error.is_some() =>
+                    (StreamName::Error, count?),
+            };
+            let piece = &self.chunks[stream as usize][..count];
+            log.add(stream, piece)?;
+            note(piece);
+        }
+        Ok(())
+    }
+}
+
+/// The next piece of a stream; at its end the stream is taken away.
+async fn next(source: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> io::Result<usize> {
+    let Some(open) = source else { return Ok(0) };
+    let count = open.read(chunk).await?;
+    if count == 0 {
+        *source = None;
+    }
+    Ok(count)
 }
 
 /// Text without escape sequences.

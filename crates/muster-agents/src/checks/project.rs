@@ -127,6 +127,8 @@ struct WrittenCheck {
     #[serde(default)]
     required: bool,
     #[serde(default)]
+    clean: bool,
+    #[serde(default)]
     env: BTreeMap<Spanned<String>, String>,
     guard_count: Option<bool>,
 }
@@ -180,6 +182,7 @@ fn check_definition(written: WrittenCheck) -> Result<CheckDefinition, Problem> {
         paths: globs(written.paths)?,
         proves: written.proves.unwrap_or_else(|| Checkpoints::from([Checkpoint::Tests])),
         required: written.required,
+        clean: written.clean,
         env: env.collect::<Result<_, _>>()?,
         guard_count: written.guard_count.unwrap_or(true),
     })

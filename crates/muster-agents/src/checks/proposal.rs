@@ -140,6 +140,7 @@ fn definition(suggestion: Suggestion, is_main: bool) -> CheckDefinition {
             SuggestionKind::Style => Checkpoints::new(),
         },
         required: is_main,
+        clean: false,
         env: env.collect::<BTreeMap<_, _>>(),
         guard_count: true,
     }

@@ -195,7 +195,8 @@ impl GoLines {
 
 /// `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s`
 fn cargo(line: &str) -> Option<TestCounts> {
-    let rest = line.trim_start().strip_prefix("test result: ")?;
+    // Nextest shows the output of a failed test, which has such a line, with spaces before it.
+    let rest = line.strip_prefix("test result: ")?;
     let rest = rest.split_once(". ")?.1;
     let mut counts = TestCounts::default();
     for part in rest.split("; ") {

@@ -11,7 +11,7 @@ use std::{
     fs::File,
     io::{self, BufReader, Read as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -24,21 +24,21 @@ use muster_core::{
     run::{id::ToolId, node::Process},
 };
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::{
+    clean::{self, CleanCheckout},
     directory::DirectoryLock,
-    globs::Globs,
-    output::{FinishedOutput, OutputLog, StreamName},
+    output::{FinishedOutput, OutputLog, OutputReader},
     programs, results,
-    tree::{Scope, Tree, TreeCache, TreeError, is_repository},
+    scoped::{ScopedTree, tree_root},
+    tree::{Tree, TreeCache, TreeError},
 };
 use crate::process::{
     self, Launch,
+    confine::Confinement,
     family::{self, Family},
 };
 
-const CHUNK_BYTES: usize = 64 * 1024;
 /// How long output is still read after the end of the process, since others may hold it open.
 const DRAIN: Duration = Duration::from_millis(500);
 const REPORT_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -53,17 +53,34 @@ pub struct CheckRunner {
 
 /// A check to run.
 #[derive(Clone)]
-pub(super) struct CheckOrder {
+pub(crate) struct CheckOrder {
     /// Names the file of the output, and marks its processes.
     pub id: String,
     pub definition: CheckDefinition,
     /// The directory of the project file.
     pub root: PathBuf,
+    pub purpose: CheckPurpose,
+}
+
+/// What a check is run for.
+#[derive(Clone)]
+pub(crate) enum CheckPurpose {
+    /// A verdict that others rely on. It is bound to the files, so they have to be readable.
+    Proof,
+    /// The report of a run. Its processes are marked as those of the run.
+    Run(Box<RunProcesses>),
+}
+
+/// How the processes of a run's check are marked and contained.
+#[derive(Clone)]
+pub(crate) struct RunProcesses {
+    pub family: Family,
+    pub confinement: Option<Confinement>,
 }
 
 /// What happens while a check runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum CheckProgress<'a> {
+pub(crate) enum CheckProgress<'a> {
     /// Another check uses the directory.
     Waiting,
     Started(Process),
@@ -74,13 +91,15 @@ pub(super) enum CheckProgress<'a> {
 
 /// Everything that was found out.
 #[derive(Clone, Debug)]
-pub(super) struct CheckOutcome {
+pub(crate) struct CheckOutcome {
     pub verdict: Verdict,
     pub end: ProcessEnd,
     pub results: Option<TestResults>,
     pub tree: TreeState,
     pub duration: Duration,
     pub output: OutputRecord,
+    /// The ends of standard output and standard error.
+    pub tails: [String; 2],
     /// The program that the command line resolved to.
     pub program: Option<ProgramRecord>,
 }
@@ -94,11 +113,8 @@ pub enum CheckRunError {
     Start(io::Error),
     #[error("the output of the check cannot be kept: {0}")]
     Output(io::Error),
-}
-
-struct ScopedTree {
-    state: TreeState,
-    scope: Scope,
+    #[error("its files could not be laid out in a clean checkout: {0}")]
+    Clean(io::Error),
 }
 
 impl CheckRunner {
@@ -116,7 +132,7 @@ impl CheckRunner {
     }
 
     /// Waits until no other check uses a directory.
-    pub(super) async fn lock(
+    pub(crate) async fn lock(
         &self,
         root: &Path,
         progress: &impl Fn(CheckProgress<'_>),
@@ -126,7 +142,7 @@ impl CheckRunner {
     }
 
     /// Runs a check to its end. Dropping the future kills its processes.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         self: &Arc<Self>,
         order: &CheckOrder,
         _lock: &DirectoryLock,
@@ -141,6 +157,49 @@ impl CheckRunner {
     }
 
     async fn run_once(
+        self: &Arc<Self>,
+        order: &CheckOrder,
+        progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
+    ) -> Result<CheckOutcome, CheckRunError> {
+        match order.definition.clean {
+            true => self.run_clean(order, progress).await,
+            false => self.run_in_place(order, progress).await,
+        }
+    }
+
+    /// Runs a check in a copy of its files. What it writes there does not concern the project; the
+    /// verdict is about the files that were copied.
+    async fn run_clean(
+        self: &Arc<Self>,
+        order: &CheckOrder,
+        progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
+    ) -> Result<CheckOutcome, CheckRunError> {
+        let runner = self.clone();
+        let asked = order.clone();
+        let (checkout, source) = blocking(move || runner.lay_out(&asked)).await??;
+        let root = tree_root(&order.root);
+        let prefix = order.root.strip_prefix(&root).unwrap_or(Path::new(""));
+        let copied = CheckOrder { root: checkout.root().join(prefix), ..order.clone() };
+        let ran = self.run_in_place(&copied, progress).await;
+        blocking(move || drop(checkout)).await?;
+        let ran = ran?;
+        // Files that changed while they were copied.
+        let has_moved = ran.verdict.is_pass() && ran.tree.scope != source.scope;
+        let verdict = if has_moved { Verdict::Moved } else { ran.verdict };
+        let program = programs::first_program(&order.definition.run, &order.root);
+        let unbound = source.unbound.clone().or_else(|| ran.tree.unbound.clone());
+        Ok(CheckOutcome { verdict, program, tree: TreeState { unbound, ..source }, ..ran })
+    }
+
+    fn lay_out(&self, order: &CheckOrder) -> Result<(CleanCheckout, TreeState), CheckRunError> {
+        let root = tree_root(&order.root);
+        let tree = self.tree(&root)?;
+        let checkout = CleanCheckout::lay_out(&self.checkouts(), &order.id, &root, &tree)
+            .map_err(CheckRunError::Clean)?;
+        Ok((checkout, ScopedTree::of(tree, &root, order).state))
+    }
+
+    async fn run_in_place(
         self: &Arc<Self>,
         order: &CheckOrder,
         progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
@@ -160,29 +219,32 @@ impl CheckRunner {
             head: ended.output.head,
             tail: ended.output.tail,
         };
+        let tails = ended.output.tails;
         let tree = after.state;
         let EndedProcess { end, duration, .. } = ended;
-        Ok(CheckOutcome { verdict, end, results, tree, duration, output, program })
+        Ok(CheckOutcome { verdict, end, results, tree, duration, output, tails, program })
     }
 
     fn scoped_tree(&self, order: &CheckOrder) -> Result<ScopedTree, TreeError> {
         let root = tree_root(&order.root);
+        Ok(ScopedTree::of(self.tree(&root)?, &root, order))
+    }
+
+    fn tree(&self, root: &Path) -> Result<Tree, TreeError> {
         let cache = {
-            let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
-            caches.entry(root.clone()).or_default().clone()
+            let mut caches = self.caches();
+            if !caches.contains_key(root) {
+                // Clean checkouts come and go.
+                caches.retain(|known, _| known.is_dir());
+            }
+            caches.entry(root.to_owned()).or_default().clone()
         };
         let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let tree = Tree::read(&root, &mut cache)?;
-        let paths = paths_below(&root, order);
-        let scope = tree.scope((!paths.is_empty()).then(|| Globs::new(&paths)).as_ref());
-        let state = TreeState {
-            tree: tree.digest(),
-            scope: scope.digest.clone(),
-            unbound: tree.unbound,
-            commit: tree.commit,
-            branch: tree.branch,
-        };
-        Ok(ScopedTree { state, scope })
+        Tree::read(root, &mut cache)
+    }
+
+    fn caches(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Mutex<TreeCache>>>> {
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn scoped_tree_async(
@@ -190,10 +252,13 @@ impl CheckRunner {
         order: &CheckOrder,
     ) -> Result<ScopedTree, CheckRunError> {
         let runner = self.clone();
-        let order = order.clone();
-        let read = tokio::task::spawn_blocking(move || runner.scoped_tree(&order));
-        let read = read.await.map_err(|error| CheckRunError::Output(io::Error::other(error)))?;
-        Ok(read?)
+        let asked = order.clone();
+        let read = blocking(move || runner.scoped_tree(&asked)).await?;
+        match (read, &order.purpose) {
+            (Ok(tree), _) => Ok(tree),
+            (Err(error), CheckPurpose::Proof) => Err(error.into()),
+            (Err(error), CheckPurpose::Run(_)) => Ok(ScopedTree::unreadable(&error)),
+        }
     }
 
     async fn process(
@@ -205,14 +270,12 @@ impl CheckRunner {
         let mut env = order.definition.env.clone();
         env.entry("PATH".to_owned())
             .or_insert_with(|| programs::search_path().to_string_lossy().into_owned());
-        let family = self.family(&order.id);
-        let launch = Launch {
-            command: &words,
-            workdir: &order.root,
-            env: &env,
-            family: &family,
-            confinement: None,
+        let (family, confinement) = match &order.purpose {
+            CheckPurpose::Proof => (self.family(&order.id), None),
+            CheckPurpose::Run(run) => (run.family.clone(), run.confinement.as_ref()),
         };
+        let workdir = &order.root;
+        let launch = Launch { command: &words, workdir, env: &env, family: &family, confinement };
         let mut log =
             OutputLog::create(&self.log_path(&order.id)).map_err(CheckRunError::Output)?;
         let began = Instant::now();
@@ -222,9 +285,10 @@ impl CheckRunner {
         progress(CheckProgress::Started(running.identity));
         let limit = Duration::from_secs(order.definition.timeout_seconds);
         let mut reader = OutputReader::new(streams.stdout, streams.stderr);
+        let note = |piece: &[u8]| progress(CheckProgress::Output(piece));
         let ended = tokio::select! {
             status = tokio::time::timeout(limit, running.wait()) => status,
-            failed = reader.read(&mut log, progress) => {
+            failed = reader.read(&mut log, &note) => {
                 failed.map_err(CheckRunError::Output)?;
                 tokio::time::timeout(limit.saturating_sub(began.elapsed()), running.wait()).await
             }
@@ -232,7 +296,7 @@ impl CheckRunner {
         let duration = began.elapsed();
         running.kill().await;
         std::mem::forget(guard);
-        if let Ok(drained) = tokio::time::timeout(DRAIN, reader.read(&mut log, progress)).await {
+        if let Ok(drained) = tokio::time::timeout(DRAIN, reader.read(&mut log, &note)).await {
             drained.map_err(CheckRunError::Output)?;
         }
         let end = match ended {
@@ -251,10 +315,21 @@ impl CheckRunner {
         Family { mark: self.mark.clone(), run: None, node: None, tool: Some(ToolId(tool)) }
     }
 
-    /// Kills what is left of the processes of a check.
+    /// Kills what is left of the processes of a check, and removes its clean checkout.
     pub(super) fn kill(&self, id: &str, process: Option<Process>) {
         process.into_iter().for_each(family::kill_recorded);
         self.family(id).kill(None);
+        clean::sweep_one(&self.checkouts(), id);
+    }
+
+    /// Removes the clean checkouts of processes that are gone.
+    pub(super) fn sweep(&self) {
+        clean::sweep(&self.checkouts());
+    }
+
+    /// The folder of all clean checkouts.
+    fn checkouts(&self) -> PathBuf {
+        self.home.join("clean")
     }
 
     /// The folder of all output files.
@@ -263,7 +338,7 @@ impl CheckRunner {
     }
 
     /// The file of the output of a check.
-    pub(super) fn log_path(&self, id: &str) -> PathBuf {
+    pub(crate) fn log_path(&self, id: &str) -> PathBuf {
         self.logs().join(format!("{id}.log"))
     }
 }
@@ -294,62 +369,12 @@ fn end_of(status: std::process::ExitStatus) -> ProcessEnd {
     }
 }
 
-/// Both streams of a process. Reading can be stopped and taken up again.
-struct OutputReader<Out, Error> {
-    out: Option<Out>,
-    error: Option<Error>,
-    chunks: [Vec<u8>; 2],
-}
-
-impl<Out: AsyncRead + Unpin, Error: AsyncRead + Unpin> OutputReader<Out, Error> {
-    fn new(out: Out, error: Error) -> Self {
-        let chunks = [vec![0; CHUNK_BYTES], vec![0; CHUNK_BYTES]];
-        Self { out: Some(out), error: Some(error), chunks }
-    }
-
-    /// Reads until both streams have ended.
-    async fn read(
-        &mut self,
-        log: &mut OutputLog,
-        progress: &impl Fn(CheckProgress<'_>),
-    ) -> io::Result<()> {
-        while self.out.is_some() || self.error.is_some() {
-            let [out_chunk, error_chunk] = &mut self.chunks;
-            let (stream, count) = tokio::select! {
-                count = next(&mut self.out, out_chunk), if self.out.is_some() =>
-                    (StreamName::Out, count?),
-                count = next(&mut self.error, error_chunk), if self.error.is_some() =>
-                    (StreamName::Error, count?),
-            };
-            let piece = &self.chunks[stream as usize][..count];
-            log.add(stream, piece)?;
-            progress(CheckProgress::Output(piece));
-        }
-        Ok(())
-    }
-}
-
-/// The next piece of a stream; at its end the stream is taken away.
-async fn next(source: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> io::Result<usize> {
-    let Some(open) = source else { return Ok(0) };
-    let count = open.read(chunk).await?;
-    if count == 0 {
-        *source = None;
-    }
-    Ok(count)
-}
-
-/// The root of the repository that a project is in, else of the project.
-fn tree_root(project: &Path) -> PathBuf {
-    let repository = project.ancestors().find(|folder| is_repository(&folder.join(".git")));
-    repository.unwrap_or(project).to_owned()
-}
-
-/// The globs of a check, relative to the root of the tree.
-fn paths_below(root: &Path, order: &CheckOrder) -> Vec<String> {
-    let prefix = order.root.strip_prefix(root).unwrap_or(Path::new(""));
-    let paths = order.definition.paths.iter();
-    paths.map(|glob| prefix.join(glob).to_string_lossy().into_owned()).collect()
+/// Does something that blocks.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CheckRunError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| CheckRunError::Output(io::Error::other(error)))
 }
 
 /// What the report says, if the check wrote one.

@@ -15,6 +15,7 @@
 mod context;
 mod files;
 mod records;
+mod waiter;
 mod work;
 
 use std::{
@@ -39,6 +40,7 @@ use muster_store::StoreError;
 use tokio::runtime::Runtime;
 
 pub use files::OutputPiece;
+pub use waiter::CheckWaiter;
 
 use self::{
     context::{RunName, ServiceContext},
@@ -46,7 +48,7 @@ use self::{
     work::CheckJob,
 };
 use super::{
-    runner::{CheckOrder, CheckRunner},
+    runner::{CheckOrder, CheckPurpose, CheckRunner},
     tree::{Tree, TreeCache, TreeError},
 };
 
@@ -104,6 +106,8 @@ pub struct CheckWatch {
     pub phase: CheckPhase,
     /// Bytes of output so far.
     pub bytes: u64,
+    /// When this process was asked for it.
+    pub since: Instant,
 }
 
 /// Why there is no run.
@@ -207,8 +211,12 @@ impl CheckService {
                 let mut builder = tokio::runtime::Builder::new_multi_thread();
                 let builder = builder.worker_threads(WORKERS).thread_name("checks").enable_all();
                 let runtime = builder.build().map_err(CheckServiceError::Runtime)?;
-                let (logs, days) = (self.context.runner.logs(), self.context.log_days);
-                runtime.spawn_blocking(move || files::remove_old(&logs, days));
+                let runner = Arc::clone(&self.context.runner);
+                let days = self.context.log_days;
+                runtime.spawn_blocking(move || {
+                    files::remove_old(&runner.logs(), days);
+                    runner.sweep();
+                });
                 runtime
             }
         };
@@ -236,6 +244,11 @@ impl CheckService {
             }
             std::thread::sleep(left.min(LOOK_PAUSE));
         }
+    }
+
+    /// Counts a caller among those who wait for a run, so that it can give up.
+    pub fn waiter(&self, ticket: &CheckTicket) -> CheckWaiter {
+        CheckWaiter::new(&self.context, (ticket.workspace.clone(), ticket.run))
     }
 
     /// Ends a run without a verdict and kills its processes; nothing if it has ended.
@@ -333,7 +346,8 @@ fn log_name(workspace: &WorkspaceId, run: CheckRunId) -> String {
 }
 
 fn order(wish: &CheckWish, id: String, root: PathBuf) -> CheckOrder {
-    CheckOrder { id, definition: wish.definition.clone(), root }
+    let purpose = CheckPurpose::Proof;
+    CheckOrder { id, definition: wish.definition.clone(), root, purpose }
 }
 
 #[cfg(test)]

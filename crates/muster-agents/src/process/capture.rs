@@ -21,8 +21,6 @@ const DRAIN: Duration = Duration::from_millis(500);
 pub(crate) struct CommandOutput {
     /// Its exit code, if it exited on its own.
     pub(crate) code: Option<i32>,
-    /// The signal that ended it.
-    pub(crate) signal: Option<i32>,
     pub(crate) timed_out: bool,
     pub(crate) duration: Duration,
     pub(crate) stdout: OutputTail,
@@ -38,7 +36,7 @@ pub(crate) struct OutputTail {
 }
 
 impl OutputTail {
-    fn add(&mut self, piece: &[u8]) {
+    pub(crate) fn add(&mut self, piece: &[u8]) {
         let room = KEPT_BYTES.saturating_sub(self.head.len()).min(piece.len());
         let (head, tail) = piece.split_at(room);
         self.head.extend_from_slice(head);
@@ -79,7 +77,6 @@ impl OutputTail {
 
 /// Runs a command; all processes it started have ended when this returns.
 pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<CommandOutput> {
-    use std::os::unix::process::ExitStatusExt as _;
     let began = Instant::now();
     let (mut running, ends) = start(launch)?;
     drop(ends.stdin);
@@ -102,7 +99,6 @@ pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<Comm
     };
     Ok(CommandOutput {
         code: status.and_then(|status| status.code()),
-        signal: status.and_then(|status| status.signal()),
         timed_out,
         duration,
         stdout: kept(stdout),

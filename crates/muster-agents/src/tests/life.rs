@@ -14,6 +14,8 @@ use muster_core::run::{
     turn::{Trigger, TurnReason, TurnStatus},
 };
 
+use serde_json::Value;
+
 use super::{Stage, input, processes_of, server, with_settings};
 
 fn orchestrator(label: &str) -> GraphNodeInput {
@@ -178,11 +180,64 @@ async fn runs_pit_46_a_failing_verify_returns_with_its_report_and_a_passing_one_
     assert!(!verification.ok);
     let report = stage.artifact(verification.artifact_id);
     assert!(report.contains("\"exitCode\": 1"), "{report}");
+    assert!(report.contains("\"verdict\": \"failed\""), "{report}");
     stage.say(lead, r#"run touch built.txt; tool complete_run {"summary": "done"}"#);
     stage.completed().await;
     assert_eq!(stage.record().phase, Phase::Done);
     let files = stage.events_of("artifact.created");
     assert!(files.iter().any(|event| event["artifact"]["name"] == "docs.sync.json"));
+}
+
+/// The checks of the report of a verification.
+async fn verified(checks: Vec<CheckInput>, prepare: impl FnOnce(&Stage)) -> (Stage, Vec<Value>) {
+    let fields = RunFields { checks: Some(checks), ..RunFields::default() };
+    let stage = Stage::set_with(|_| {}, fields).await;
+    prepare(&stage);
+    stage.ask(Ask::StartVerify);
+    stage.until("they have ended", |stage| stage.record().verification.is_some()).await;
+    let report = stage.artifact(stage.record().verification.unwrap().artifact_id);
+    let mut report: Value = serde_json::from_str(&report).unwrap();
+    let Value::Array(rows) = report["checks"].take() else { panic!("{report}") };
+    (stage, rows)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_of_a_run_are_judged_like_those_of_a_project() {
+    let slow = CheckInput { timeout_seconds: Some(1), ..check("slow", "sleep 1000") };
+    let checks = vec![
+        check("counts", "echo '2 passed, 1 failed in 0.1s'"),
+        check("empty", "echo 'no tests ran in 0.1s'"),
+        check("both", "echo out; echo error >&2"),
+        check("writes", "echo more >> first.txt"),
+        check("signal", "kill -9 $$"),
+        slow,
+    ];
+    let (stage, rows) = verified(checks, |_| {}).await;
+    let judged: Vec<_> = rows.iter().map(|row| (&row["verdict"], &row["ok"])).collect();
+    let words = ["failed", "empty", "passed", "moved", "failed", "timed_out"].map(Value::from);
+    let ok = [false, false, true, true, false, false].map(Value::from);
+    assert_eq!(judged, words.iter().zip(&ok).collect::<Vec<_>>());
+    assert_eq!(rows[0]["tests"], serde_json::json!({"passed": 2, "failed": 1, "skipped": 0}));
+    assert_eq!(
+        (&rows[2]["stdoutTail"], &rows[2]["stderrTail"]),
+        (&"out\n".into(), &"error\n".into())
+    );
+    assert_eq!((&rows[4]["signal"], &rows[5]["timedOut"]), (&9.into(), &true.into()));
+    assert_eq!(processes_of(stage.run), [].into());
+    let files = stage.events_of("artifact.created");
+    let logs = files.iter().filter(|event| event["artifact"]["kind"] == "log");
+    assert_eq!(logs.count(), rows.len());
+    let left = std::fs::read_dir(stage.settings.home.join("checks/logs")).unwrap();
+    assert_eq!(left.count(), 0, "the artifacts have the output");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_where_its_files_cannot_be_read() {
+    let break_repository = |stage: &Stage| {
+        std::fs::write(stage.work().join(".git/HEAD"), "no reference").unwrap();
+    };
+    let (_stage, rows) = verified(vec![check("plain", "true")], break_repository).await;
+    assert_eq!((&rows[0]["ok"], rows[0].get("tree")), (&true.into(), None));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
-use muster_agents::checks::{CheckTicket, CheckWish};
+use muster_agents::checks::CheckWish;
 use muster_core::{
     CallFacts,
     checks::{record::CheckRecord, verdict::TestCounts},
@@ -21,8 +21,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    awaited::AwaitedCheck,
     groups::{OneStep, OneTask, WaitingForChecks},
-    proof::{CallProject, not_run},
+    proof::CallProject,
     respond::public,
     steps::CheckNames,
     work::{failure, guarded_task},
@@ -158,21 +159,19 @@ impl TasksCheck {
         target: CheckTarget,
     ) -> Result<ChecksView, CallFailure> {
         let deadline = Instant::now() + self.waiting.time(&call.scene.caller);
-        let mut tickets: Vec<(String, CheckTicket)> = Vec::new();
+        let mut awaited: Vec<AwaitedCheck> = Vec::new();
         for name in &target.names {
             let by = call.scene.caller.by.clone();
             let Some(wish) = call.app.check_wish(workspace, project, name, by) else { continue };
             let wish = CheckWish { fresh: self.fresh.unwrap_or(false), ..wish };
-            tickets.push((name.clone(), call.app.checks().request(wish).map_err(not_run)?));
+            awaited.push(AwaitedCheck::of(call.app, &call.scene, wish)?);
         }
         let mut records: Vec<(String, bool, CheckRecord)> = Vec::new();
         let mut ran: BTreeSet<CheckRunId> = BTreeSet::new();
-        for (name, ticket) in &tickets {
-            call.scene.caller.watch.report(format!("waiting for {name} ({})", ticket.run));
-            let left = deadline.saturating_duration_since(Instant::now());
-            if let Some(record) = call.app.checks().wait(ticket, left).map_err(not_run)? {
+        for check in &awaited {
+            if let Some(record) = check.record(call.app, &call.scene, deadline)? {
                 ran.insert(record.answered_by.unwrap_or(record.id));
-                records.push((name.clone(), ticket.is_reused, record));
+                records.push((check.name.clone(), check.ticket.is_reused, record));
             }
         }
         let gates = self.gates(call, workspace, project, &target, &ran)?;

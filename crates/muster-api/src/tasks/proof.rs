@@ -19,7 +19,7 @@ use std::{
 
 use muster_agents::{
     checkout,
-    checks::{CheckServiceError, CheckTicket, CheckWish, project},
+    checks::{CheckServiceError, CheckWish, project},
 };
 use muster_core::{
     AuthorSurface, CallFacts,
@@ -32,7 +32,7 @@ use muster_core::{
     },
 };
 
-use super::work::failure;
+use super::{awaited::AwaitedCheck, work::failure};
 use crate::{
     ApiError, App, Caller, ErrorCode,
     call::{CallFailure, Scene},
@@ -127,17 +127,15 @@ impl<'a> CheckRounds<'a> {
         let wanted = unmet.iter().filter(|check| check.state.wants_a_run());
         let wishes: Vec<CheckWish> =
             wanted.filter_map(|check| self.wish(project, &check.name)).collect();
-        let mut tickets = Vec::new();
+        let mut awaited = Vec::new();
         for wish in wishes {
-            let name = wish.name.clone();
-            tickets.push((name, self.app.checks().request(wish).map_err(not_run)?));
+            awaited.push(AwaitedCheck::of(self.app, self.scene, wish)?);
         }
         let mut new = false;
-        for (name, ticket) in &tickets {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.app.checks().wait(ticket, left).map_err(not_run)? {
+        for check in &awaited {
+            match check.record(self.app, self.scene, deadline)? {
                 Some(record) => new |= self.ran.insert(record.answered_by.unwrap_or(record.id)),
-                None => return Err(still_running(self.scene.tool, name, ticket)),
+                None => return Err(still_running(self.scene.tool, check)),
             }
         }
         Ok(new)
@@ -254,8 +252,9 @@ pub(crate) fn not_run(error: CheckServiceError) -> CallFailure {
     ApiError::new(ErrorCode::CheckRequired, error.to_string(), recovery).into()
 }
 
-fn still_running(tool: &str, name: &str, ticket: &CheckTicket) -> CallFailure {
-    let run = ticket.run;
+fn still_running(tool: &str, check: &AwaitedCheck) -> CallFailure {
+    let name = &check.name;
+    let run = check.ticket.run;
     let message = format!("{name} is still running as {run}");
     let recovery = format!(
         "Call {tool} again with the same arguments: it waits for {run} and does not start it anew."

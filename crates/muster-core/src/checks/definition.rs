@@ -58,6 +58,9 @@ pub struct CheckDefinition {
     pub proves: Checkpoints,
     /// Whether every task of the workspace has to pass it.
     pub required: bool,
+    /// Whether it runs in a throwaway checkout instead of the project's directory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clean: bool,
     pub env: BTreeMap<String, String>,
     /// Whether fewer tests than at the last pass are a finding.
     pub guard_count: bool,

@@ -80,7 +80,8 @@ fn own_revision(event: &TaskEvent) -> Option<u64> {
         | TaskEvent::StepDeleted(_)
         | TaskEvent::NodeAdded(_)
         | TaskEvent::NodeDefined(_)
-        | TaskEvent::NodeDeleted(_) => event.step().map(|step| step.task.revision),
+        | TaskEvent::NodeDeleted(_)
+        | TaskEvent::StopAnswered(_) => event.step().map(|step| step.task.revision),
         TaskEvent::PlanCreated(_)
         | TaskEvent::TaskCreated(_)
         | TaskEvent::Deleted(_)

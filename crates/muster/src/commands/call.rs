@@ -61,7 +61,7 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
         Some(directory) => directory.clone(),
         None => storage::directory(settings)?,
     };
-    let app = storage::open_at(&directory, storage::caller(settings)?)?;
+    let app = storage::open_at(settings, &directory, storage::caller(settings)?)?;
     let workspace = match arguments.contains_key("workspace") {
         true => None,
         false => workspace::find(settings, None, &Surroundings::of_process(Some(&app))?)?,

@@ -14,7 +14,7 @@ use super::session::named;
 use crate::{
     arguments::toolset_parser,
     client::Client,
-    config::{AGENT_NAME, CTREES_MAX_CHARS, Settings, TOOLSET},
+    config::{AGENT_NAME, CTREES_MAX_CHARS, PROOF_LOG_DAYS, Settings, TOOLSET},
     storage,
     workspace::{self, Surroundings, Undecided},
 };
@@ -88,6 +88,7 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
             None => SessionBinding::Own,
         },
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
+        proof_log_days: Some(settings.get(&PROOF_LOG_DAYS)?.value),
         ..AppOptions::default()
     };
     let app = App::open(options)?;

@@ -26,8 +26,8 @@ use tokio::runtime;
 use crate::{
     arguments::toolset_parser,
     config::{
-        ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, SERVER_ADDR, STORAGE_DIR,
-        Settings, TOOLSET,
+        ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, PROOF_LOG_DAYS,
+        SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET,
     },
     local_server::WrittenDown,
     output, run_settings,
@@ -111,6 +111,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         default_workspace: settings.workspace(None)?.map(|set| set.value),
         keeps_house: true,
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
+        proof_log_days: Some(settings.get(&PROOF_LOG_DAYS)?.value),
         runs: RunOptions::of(&runs.settings, runs.roots),
         ..AppOptions::default()
     })?);

@@ -174,6 +174,9 @@ fn check_line(name: &str, check: &CheckDefinition) -> String {
     if check.required {
         line += ", required";
     }
+    if check.clean {
+        line += ", in a clean checkout";
+    }
     if !check.paths.is_empty() {
         line += &format!(", paths {}", check.paths.join(" "));
     }

@@ -6,7 +6,7 @@ mod views;
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use muster_api::{Toolset, WorkspaceId};
+use muster_api::{Toolset, WorkspaceId, checks::PROOF_LOG_DAYS_DEFAULT};
 use muster_http::{AllowedHost, AllowedOrigin};
 
 pub(crate) use views::{
@@ -27,7 +27,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in display order.
-pub(crate) static ALL: [&dyn AnySetting; 22] = [
+pub(crate) static ALL: [&dyn AnySetting; 23] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -50,7 +50,23 @@ pub(crate) static ALL: [&dyn AnySetting; 22] = [
     &TODO_PREVIEW_MAX_ROWS,
     &TODO_PREVIEW_STRATEGY,
     &TODO_FOLLOW,
+    &PROOF_LOG_DAYS,
 ];
+
+/// How long the whole output of checks is kept (PROOF-RUN-5).
+pub(crate) static PROOF_LOG_DAYS: Setting<u64> = Setting {
+    row: SettingRow {
+        name: "proof.log_days",
+        variables: &["MUSTER_PROOF_LOG_DAYS"],
+        form: Form::Number,
+        allowed: "a whole number from 1",
+        default: "30",
+        help: "Days that the whole output of a check is kept; its record stays",
+        ..SettingRow::PLAIN
+    },
+    reading: Reading::plain(readers::positive, |_| Sourced::default(PROOF_LOG_DAYS_DEFAULT)),
+    show: |number| ShownValue::Number(*number),
+};
 
 /// The folder of the store; `None` when the home folder is unknown.
 pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {

@@ -82,8 +82,8 @@ pub(super) fn toolset(text: &OsStr) -> Option<Toolset> {
     trimmed(text)?.parse().ok()
 }
 
-/// A number of characters.
-pub(super) fn characters(text: &OsStr) -> Option<u64> {
+/// A whole number from 1.
+pub(super) fn positive(text: &OsStr) -> Option<u64> {
     trimmed(text)?.parse().ok().filter(|number| *number >= 1)
 }
 

@@ -2,6 +2,11 @@
 
 #![cfg(target_os = "linux")]
 
+mod bad_input;
+mod flood;
+mod killed;
+mod runners;
+
 use std::{
     fs,
     path::Path,

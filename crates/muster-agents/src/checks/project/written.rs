@@ -12,7 +12,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 const HEADING: &str = "\
 # What the work in this project has to pass. `muster trust` accepts it, `muster check` runs it.\n";
 /// What each key means. It is explained where it occurs first.
-const MEANINGS: [(&str, &str); 10] = [
+const MEANINGS: [(&str, &str); 11] = [
     ("workspace", "Where agents and commands keep the work of this project."),
     ("gates", "\"plain\": agents may confirm checkpoints that no check proves without evidence."),
     ("run", "The command line; it runs in the directory of this file."),
@@ -21,6 +21,7 @@ const MEANINGS: [(&str, &str); 10] = [
     ("paths", PATHS_MEANING),
     ("proves", "The checkpoints of a step that a pass confirms; the default is [\"tests\"]."),
     ("required", "Every task has to pass it before it is done."),
+    ("clean", "It runs in a throwaway checkout, not in this directory."),
     ("env", "Variables for the command."),
     ("guard_count", "false: fewer tests than before are not reported."),
 ];
@@ -111,6 +112,9 @@ impl Writing {
         if check.required {
             self.set(&mut table, "required", true);
         }
+        if check.clean {
+            self.set(&mut table, "clean", true);
+        }
         if !check.env.is_empty() {
             let pairs = check.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
             self.set(&mut table, "env", pairs.collect::<InlineTable>());
@@ -183,6 +187,7 @@ mod tests {
             paths: Vec::new(),
             proves: Checkpoints::from([Checkpoint::Tests]),
             required: false,
+            clean: false,
             env: BTreeMap::new(),
             guard_count: true,
         }
@@ -197,6 +202,7 @@ mod tests {
             paths: (0..20).map(|at| format!("directory-{at}/**")).collect(),
             proves: Checkpoints::new(),
             required: true,
+            clean: true,
             env: BTreeMap::from([("CI".into(), "tr\"ue".into()), ("B".into(), String::new())]),
             guard_count: false,
             ..check(CheckCommand::Program(vec!["a b".into(), "'c'".into()]))

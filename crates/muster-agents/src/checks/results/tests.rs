@@ -86,3 +86,13 @@ fn a_junit_report_names_its_tests() {
     assert_eq!(names, [("c::a", false), ("c::b", false), ("c::d", true)]);
     assert!(junit("<testsuites><testsuite".as_bytes()).is_err());
 }
+
+#[test]
+fn the_output_of_a_failed_test_in_that_of_nextest_is_not_counted() {
+    let mut lines = RunnerLines::default();
+    lines
+        .take("    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 1 filtered out");
+    lines.take("     Summary [   0.005s] 2 tests run: 1 passed, 1 failed, 0 skipped");
+    let counts = lines.results().unwrap().counts;
+    assert_eq!((counts.passed, counts.failed), (1, 1));
+}

@@ -11,7 +11,7 @@ use muster_core::checks::{
     verdict::{ProcessEnd, Verdict},
 };
 
-use super::{CheckOrder, CheckOutcome, CheckProgress, CheckRunError, CheckRunner};
+use super::{CheckOrder, CheckOutcome, CheckProgress, CheckPurpose, CheckRunError, CheckRunner};
 use crate::checks::project;
 
 struct Project {
@@ -36,7 +36,8 @@ impl Project {
         let file = self.folder.path().join("muster.toml");
         std::fs::write(&file, format!("[checks.a]\nrun = '''{run}'''\n{settings}\n")).unwrap();
         let definition = project::read(&file).unwrap().definition.checks["a"].clone();
-        CheckOrder { id: "CHK-000001".to_owned(), definition, root: self.root() }
+        let id = "CHK-000001".to_owned();
+        CheckOrder { id, definition, root: self.root(), purpose: CheckPurpose::Proof }
     }
 
     async fn run(&self, run: &str, settings: &str) -> CheckOutcome {
@@ -210,4 +211,93 @@ async fn it_gets_no_secret_and_only_what_the_definition_names() {
     assert!(!ran.output.head.contains("CARGO_MANIFEST_DIR"));
     let shell = ran.program.unwrap();
     assert_eq!(Path::new(&shell.path).file_name(), Path::new("env").file_name());
+}
+
+/// All files below a folder with their content.
+fn content(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for path in std::fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            match path.is_dir() {
+                true => open.push(path),
+                false => {
+                    let bytes = std::fs::read(&path).unwrap();
+                    found.insert(path, bytes);
+                }
+            }
+        }
+    }
+    found
+}
+
+const REPOSITORY: &str = "git init -q . && git add -f source && \
+    git -c user.name=a -c user.email=a@localhost commit -qm first && \
+    echo '*.out' > .gitignore && git add .gitignore && \
+    git -c user.name=a -c user.email=a@localhost commit -qm second && \
+    echo two > source && echo new > new && echo ignored > old.out && mkdir inner && echo x > inner/x";
+
+#[tokio::test]
+async fn a_clean_check_runs_on_a_copy_and_touches_nothing_of_the_project() {
+    let project = Project::new();
+    let mut shell = std::process::Command::new("sh");
+    let made = shell.args(["-ec", REPOSITORY]).current_dir(project.root()).status();
+    assert!(made.unwrap().success());
+    let before = content(&project.root());
+    let script = "pwd; test ! -e old.out; git status --porcelain; git log --oneline | wc -l
+        cat source new inner/x; echo made > result.out; sh -c 'chmod 500 inner'";
+    let order = project.order(script, "clean = true");
+    let ran = locked(&project.runner, &order, |_| {}).await.unwrap();
+    let output = &ran.output.head;
+    assert_eq!(ran.verdict, Verdict::Passed, "{output}");
+    assert!(!output.contains(project.root().to_str().unwrap()), "{output}");
+    assert!(output.contains(" M source\n?? inner/\n?? new\n2\ntwo\nnew\nx\n"), "{output}");
+    assert_eq!(content(&project.root()), before);
+    assert_eq!(project.runner.state(&order).unwrap(), ran.tree);
+    let left = std::fs::read_dir(project.folder.path().join("store/checks/clean")).unwrap();
+    assert_eq!(left.count(), 0);
+    // What it does to its own files is not hidden by the copy.
+    assert_eq!(project.verdict("echo more >> source", "clean = true").await, Verdict::Moved);
+    assert_eq!(project.verdict("grep -q three source", "clean = true").await, Verdict::Failed);
+}
+
+#[tokio::test]
+async fn a_clean_check_needs_no_repository_and_says_what_it_cannot_copy() {
+    let project = Project::new();
+    assert_eq!(project.verdict("grep -q one source", "clean = true").await, Verdict::Passed);
+    std::os::unix::fs::symlink(project.root().join("source"), project.root().join("link")).unwrap();
+    let linked = project.run("cat link", "clean = true").await;
+    assert!(linked.tree.unbound.is_some(), "the link leads into the project");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        project.root().join("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    let order = project.order("true", "clean = true");
+    let error = locked(&project.runner, &order, |_| {}).await.unwrap_err();
+    assert!(error.to_string().contains("pipe: it is neither a file nor a link"), "{error}");
+}
+
+#[tokio::test]
+async fn a_clean_checkout_is_removed_by_whoever_finds_it_but_not_while_it_is_used() {
+    let project = Project::new();
+    let clean = project.folder.path().join("store/checks/clean");
+    std::fs::create_dir_all(clean.join("CHK-000009/work")).unwrap();
+    let other = CheckRunner::new(&project.folder.path().join("store"));
+    let order =
+        project.order("while ! test -e ../../../../go; do sleep 0.02; done", "clean = true");
+    let look = async {
+        while !clean.join("CHK-000001/source").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        other.sweep();
+        assert!(clean.join("CHK-000001/source").exists() && !clean.join("CHK-000009").exists());
+        std::fs::write(project.folder.path().join("go"), "").unwrap();
+    };
+    let (ran, ()) = tokio::join!(locked(&project.runner, &order, |_| {}), look);
+    assert_eq!(ran.unwrap().verdict, Verdict::Passed);
+    assert!(!clean.join("CHK-000001").exists());
 }

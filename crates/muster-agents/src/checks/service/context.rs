@@ -27,6 +27,8 @@ pub(super) struct ActiveRun {
     pub(super) scope: String,
     pub(super) watch: CheckWatch,
     pub(super) cancel: Arc<Notify>,
+    /// Callers that wait for it.
+    pub(super) waiting: usize,
 }
 
 pub(super) type RunName = (WorkspaceId, CheckRunId);
@@ -68,9 +70,9 @@ impl ServiceContext {
     }
 
     pub(super) fn enter(&self, job: &CheckJob, scope: String) {
-        let watch = CheckWatch { phase: CheckPhase::Queued, bytes: 0 };
+        let watch = CheckWatch { phase: CheckPhase::Queued, bytes: 0, since: Instant::now() };
         let cancel = Arc::clone(&job.cancel);
-        let active = ActiveRun { wish: job.wish.clone(), scope, watch, cancel };
+        let active = ActiveRun { wish: job.wish.clone(), scope, watch, cancel, waiting: 0 };
         self.active().insert(job.name(), active);
     }
 

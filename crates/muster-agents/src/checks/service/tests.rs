@@ -55,14 +55,8 @@ impl Project {
         fs::write(&file, format!("[checks.a]\nrun = '''{run}'''\n")).unwrap();
         let definition = project::read(&file).unwrap().definition.checks["a"].clone();
         let root = self.path("work");
-        CheckWish {
-            workspace: workspace(),
-            root,
-            name: "a".to_owned(),
-            definition,
-            fresh: false,
-            by: None,
-        }
+        let name = "a".to_owned();
+        CheckWish { workspace: workspace(), root, name, definition, fresh: false, by: None }
     }
 
     fn runs(&self) -> usize {
@@ -216,6 +210,28 @@ fn a_cancelled_check_is_interrupted_and_its_processes_are_gone() {
     assert_eq!(record.verdict, Some(Verdict::Interrupted));
 }
 
+#[test]
+fn a_run_ends_when_the_last_who_waits_gives_up() {
+    let project = Project::new();
+    let service = project.service();
+    let marker = format!("43{}", std::process::id());
+    let wish = project.wish(&format!("sleep {marker}"));
+    let ticket = service.request(wish.clone()).unwrap();
+    let first = service.waiter(&ticket);
+    let second = service.waiter(&service.request(wish).unwrap());
+    until("the start", || is_running(&format!("sleep\0{marker}")));
+    first.give_up();
+    first.give_up();
+    drop(first);
+    assert_eq!(service.wait(&ticket, Duration::from_millis(100)).unwrap(), None);
+    // A caller whose time is over leaves the run to the next one.
+    drop(service.waiter(&ticket));
+    assert_eq!(service.wait(&ticket, Duration::from_millis(100)).unwrap(), None);
+    second.give_up();
+    assert_eq!(ended(&service, &ticket).verdict, Some(Verdict::Interrupted));
+    assert!(!is_running(&marker));
+}
+
 /// A run whose Muster process died in the middle: its record is unfinished, its process runs on.
 fn abandoned(project: &Project, service: &CheckService, wish: &CheckWish) -> CheckRunId {
     let mut dead = std::process::Command::new("true").spawn().unwrap();
@@ -230,7 +246,7 @@ fn abandoned(project: &Project, service: &CheckService, wish: &CheckWish) -> Che
         runner,
         files: service.state(wish).unwrap(),
     };
-    let run = service.context.records.request(&wish, request).unwrap();
+    let run = service.context.records.request(wish, request).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let checks = Arc::new(CheckRunner::new(&project.path("store")));
     let order = super::order(wish, super::log_name(&wish.workspace, run), wish.root.clone());

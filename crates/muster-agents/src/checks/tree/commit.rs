@@ -2,7 +2,8 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{GitReader, Tree, TreeError};
+use super::{EntryKind, Tree, TreeError};
+use crate::checks::head::GitReader;
 
 impl Tree {
     /// Whether the files are those of the commit: the same bytes, none more and none fewer. Links
@@ -21,7 +22,7 @@ impl Tree {
         let mut objects = Vec::with_capacity(self.entries.len());
         for entry in &self.entries {
             let mode = if entry.mode & 0o100 == 0 { "100644" } else { "100755" };
-            let is_plain = entry.kind == b'f' && !entry.path.contains(&b'\n');
+            let is_plain = entry.kind == EntryKind::File && !entry.path.contains(&b'\n');
             match listed.get(entry.path.as_slice()) {
                 Some((listed, object)) if is_plain && *listed == mode => objects.push(*object),
                 Some(_) | None => return Ok(false),

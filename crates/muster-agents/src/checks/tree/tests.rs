@@ -205,3 +205,24 @@ fn a_scope_is_the_part_its_globs_cover() {
     assert_eq!(again.digest, source.digest);
     assert_ne!(again, source);
 }
+
+/// PROOF: 50,000 files, nothing changed since. A measurement to run on an optimized build with
+/// `--run-ignored only --no-capture`.
+#[test]
+#[ignore = "prints figures"]
+fn speed_of_50_000_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "git init -q .; for a in $(seq 500); do mkdir -p d$((a % 25))/e$a
+        for b in $(seq 100); do echo $a $b > d$((a % 25))/e$a/file-$b.txt; done; done
+        echo '*.log' > .gitignore; git add .; git commit -qm first; sleep 3";
+    shell(folder.path(), script);
+    let mut cache = TreeCache::default();
+    for round in 0..8 {
+        let began = std::time::Instant::now();
+        let tree = Tree::read(folder.path(), &mut cache).unwrap();
+        let read = began.elapsed();
+        let digests = (tree.digest(), tree.scope(Some(&Globs::new(&["d1/**".to_owned()]))));
+        println!("round {round}: {read:?} read, {:?} with digests", began.elapsed());
+        assert!(!digests.0.is_empty());
+    }
+}

@@ -42,6 +42,7 @@ fn definition(name: &str, required: bool) -> CheckDefinition {
         paths: Vec::new(),
         proves: Checkpoints::from([Checkpoint::Tests]),
         required,
+        clean: false,
         env: BTreeMap::new(),
         guard_count: true,
     }

@@ -82,7 +82,7 @@ pub(crate) static CTREES_MAX_CHARS: Setting<u64> = Setting {
         help: "Maximum number of characters in a session's compiled C-Tree",
         ..SettingRow::PLAIN
     },
-    reading: Reading::plain(readers::characters, |_| Sourced::default(MAX_CHARS_DEFAULT)),
+    reading: Reading::plain(readers::positive, |_| Sourced::default(MAX_CHARS_DEFAULT)),
     show: |number| ShownValue::Number(*number),
 };
 

@@ -1,9 +1,8 @@
-//! BOOT and VERIFY: what is checked before a run works, and what it has to pass before it is done.
+//! BOOT: what is checked before a run works.
 
 use std::{
     collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -12,15 +11,12 @@ use muster_core::{
     Documents,
     run::{
         Ask, RunAggregate as Room,
-        artifact::{ArtifactKind, WrittenFile},
-        command::{BootReport, VerifyReport},
-        hash::sha256_hex,
+        command::BootReport,
         id::RunId,
         lookup,
         moment::Moment,
         node::{Node, Provider},
         record::{GlobalMode, Run},
-        settings::Check,
     },
 };
 use serde::Serialize;
@@ -28,21 +24,14 @@ use tokio::sync::watch;
 
 use super::{
     bound,
-    finish::{redacted, write},
-    process::{self, Launch, capture},
     provider::{Probe, adapter},
     reports::report,
     repository::{Facts, facts},
-    settings::Contain,
     shared::RunsContext,
 };
 
 /// How long all checks of BOOT may take (RUNS-PH-1).
 const BOOT_MAX: Duration = Duration::from_secs(30);
-/// Bytes of output that a report shows of each check.
-const TAIL_BYTES: usize = 8 * 1024;
-/// Lines of output that distinguish one failure from another.
-const FAILURE_LINES: usize = 40;
 
 /// The outcome of one check of the environment.
 #[derive(Serialize)]
@@ -63,7 +52,8 @@ struct BootFile {
     checks: Vec<Fitness>,
 }
 
-async fn load_run(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Node>)> {
+/// A run with its nodes, if it is there.
+pub(crate) async fn load_run(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Node>)> {
     let view = |docs: &Documents<Room>| {
         let run = lookup::run(docs)?.clone();
         Ok((run, lookup::nodes(docs)?.into_iter().cloned().collect()))
@@ -72,7 +62,7 @@ async fn load_run(shared: &Arc<RunsContext>, run: RunId) -> Option<(Run, Vec<Nod
 }
 
 /// Checks the environment and reports the result.
-pub(crate) async fn boot(shared: Arc<RunsContext>, run: RunId) {
+pub(crate) async fn check_environment(shared: Arc<RunsContext>, run: RunId) {
     let Some((record, nodes)) = load_run(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
     let checked = tokio::time::timeout(BOOT_MAX, fitness(&shared, &record, &nodes)).await;
@@ -190,151 +180,4 @@ fn template(shared: &RunsContext, run: &Run, node: &Node) -> Result<String, Stri
         Ok(None) => Err(format!("{}: no template {:?}", node.label, node.role_template)),
         Err(error) => Err(format!("{}: {error}", node.role_template)),
     }
-}
-
-/// The outcome of one verification command.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Outcome {
-    name: String,
-    command: String,
-    cwd: String,
-    ok: bool,
-    required: bool,
-    exit_code: Option<i32>,
-    signal: Option<i32>,
-    timed_out: bool,
-    duration_ms: u64,
-    stdout_tail: String,
-    stderr_tail: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct VerifyFile {
-    ok: bool,
-    started_at: Moment,
-    checks: Vec<Outcome>,
-}
-
-/// Runs the checks one after the other and reports the results (RUNS-PH-2).
-pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
-    let Some((record, _)) = load_run(&shared, run).await else { return };
-    let started_at = Moment(shared.engine.now());
-    let mut checks = Vec::new();
-    let mut logs = Vec::new();
-    for (at, check) in record.checks.iter().enumerate() {
-        let (outcome, log) = one(&shared, &record, check, at + 1).await;
-        let stops = !outcome.ok && outcome.required && record.settings.verify_fail_fast;
-        checks.push(outcome);
-        logs.extend(log);
-        if stops {
-            break;
-        }
-    }
-    let failing: Vec<&Outcome> =
-        checks.iter().filter(|check| check.required && !check.ok).collect();
-    let ok = failing.is_empty();
-    let failed = failing.iter().map(|check| check.name.clone()).collect();
-    let failure_hash = (!ok).then(|| failure_hash(&failing));
-    let file = VerifyFile { ok, started_at, checks };
-    let Some(report) = report(&shared, run, "verify.report.json", &file) else { return };
-    let lines = evidence(&file.checks, &report);
-    let verified = VerifyReport { ok, failed, failure_hash, report, logs };
-    let accepted = shared.report(run, Ask::ReportVerification(Box::new(verified))).await;
-    if !accepted.is_empty() {
-        bound::attach(&shared, &record, lines).await;
-    }
-}
-
-/// The results of the checks, as lines for the task of the run.
-fn evidence(checks: &[Outcome], report: &WrittenFile) -> Vec<String> {
-    let line = |check: &Outcome| {
-        let code = check.exit_code.map_or("no exit code".to_owned(), |code| format!("exit {code}"));
-        format!("CMD: {} ({}) -> {code}", check.command, check.name)
-    };
-    let link = format!("LINK: {}", muster_core::run::artifact::artifact_reference(report.id));
-    checks.iter().map(line).chain([link]).collect()
-}
-
-async fn one(
-    shared: &Arc<RunsContext>,
-    run: &Run,
-    check: &Check,
-    number: usize,
-) -> (Outcome, Option<WrittenFile>) {
-    let command = ["sh", "-c", &check.command].map(str::to_owned);
-    let env = BTreeMap::new();
-    let family = process::of_run(&shared.mark, run.id);
-    let limit = Duration::from_secs(check.timeout_seconds.into());
-    let mut outcome = Outcome {
-        name: check.name.clone(),
-        command: check.command.clone(),
-        cwd: check.cwd.clone(),
-        ok: false,
-        required: check.required,
-        exit_code: None,
-        signal: None,
-        timed_out: false,
-        duration_ms: 0,
-        stdout_tail: String::new(),
-        stderr_tail: String::new(),
-    };
-    let captured = match directory_of(run, check) {
-        Ok(workdir) => {
-            // A check runs what agents wrote.
-            let (confinement, _) = shared.containing.confine(Contain::Storage, &workdir);
-            let workdir = workdir.as_path();
-            let confinement = confinement.as_ref();
-            let launch =
-                Launch { command: &command, workdir, env: &env, family: &family, confinement };
-            capture::run(&launch, limit).await
-        }
-        Err(error) => Err(error),
-    };
-    let captured = match captured {
-        Ok(captured) => captured,
-        Err(error) => {
-            outcome.stderr_tail = error.to_string();
-            return (outcome, None);
-        }
-    };
-    outcome.ok = captured.code == Some(0);
-    outcome.exit_code = captured.code;
-    outcome.signal = captured.signal;
-    outcome.timed_out = captured.timed_out;
-    outcome.duration_ms = u64::try_from(captured.duration.as_millis()).unwrap_or(u64::MAX);
-    outcome.stdout_tail = captured.stdout.tail(TAIL_BYTES);
-    outcome.stderr_tail = captured.stderr.tail(TAIL_BYTES);
-    let all = redacted(format!("{}\n{}", captured.stdout.text(), captured.stderr.text()));
-    let name = format!("verify-{number}.log");
-    (outcome, write(shared, run.id, ArtifactKind::Log, (&name, &all)))
-}
-
-/// Where a check runs: below the directory of its run, also when links are followed.
-fn directory_of(run: &Run, check: &Check) -> io::Result<PathBuf> {
-    let home = Path::new(&run.cwd).canonicalize()?;
-    let place = home.join(&check.cwd).canonicalize()?;
-    if place.starts_with(&home) {
-        return Ok(place);
-    }
-    let outside = format!("{} leads out of the directory of the run", check.cwd);
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, outside))
-}
-
-/// A hash of the failures that is the same when the same fails again (13 of the rules).
-fn failure_hash(failing: &[&Outcome]) -> String {
-    let mut parts: Vec<String> = failing
-        .iter()
-        .map(|check| {
-            let output = format!("{}\n{}", check.stdout_tail, check.stderr_tail);
-            let lines: Vec<&str> = output.lines().collect();
-            let last = lines[lines.len().saturating_sub(FAILURE_LINES)..].join("\n");
-            let plain: String =
-                last.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-            format!("{}\0{:?}\0{plain}", check.name, check.exit_code)
-        })
-        .collect();
-    parts.sort();
-    sha256_hex(parts.join("\0\0").as_bytes())
 }
