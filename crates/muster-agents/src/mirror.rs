@@ -21,7 +21,7 @@ use muster_core::{
     },
     session::{
         SessionAggregate, SessionCommand, SessionId,
-        command::{Author, Create, Record},
+        command::{Create, Record, RecordOrigin},
         entity::{NodeOwner, SessionDriver},
         perform,
     },
@@ -162,7 +162,7 @@ impl Mirror {
         event: MirroredEvent,
         key: String,
     ) {
-        let mut record = Record::of(Author::Server, event.kind, event.body);
+        let mut record = Record::of(RecordOrigin::Server, event.kind, event.body);
         record.run_id = Some(self.run.to_string());
         record.turn_id = turn.map(|turn| turn.to_string());
         record.given = Some(CallKey { digest: key.clone(), key });

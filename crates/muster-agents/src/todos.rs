@@ -17,7 +17,7 @@ use muster_core::{
     session::{
         SessionAggregate, SessionCommand, SessionId,
         body::TOOL_RESULT,
-        command::{Author, Record},
+        command::{Record, RecordOrigin},
         lookup, perform,
     },
     todo::{ScopeKey, TodoItem, TodoStatus},
@@ -178,5 +178,5 @@ fn plan_result(
         field("message", &format!("{} item{plural}", items.len())),
         field("todo", &todo),
     ]);
-    Ok(SessionCommand::Record(Box::new(Record::of(Author::Server, TOOL_RESULT, body))))
+    Ok(SessionCommand::Record(Box::new(Record::of(RecordOrigin::Server, TOOL_RESULT, body))))
 }

@@ -19,7 +19,7 @@ use std::{
 use muster_core::run::hash::hex;
 use sha2::{Digest as _, Sha256};
 
-use self::walk::{Stamp, Walk};
+use self::walk::{FileStamp, TreeWalk};
 use super::globs::Globs;
 
 pub(crate) use walk::TreeCache;
@@ -56,7 +56,7 @@ struct TreeEntry {
     kind: EntryKind,
     mode: u32,
     hash: [u8; 32],
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
 /// All files that the digest covers.
@@ -82,7 +82,7 @@ impl Tree {
     /// Reads the files of a directory and all below it.
     pub(crate) fn read(root: &Path, cache: &mut TreeCache) -> Result<Self, TreeError> {
         let root = root.canonicalize().map_err(|error| unreadable(root, error))?;
-        let mut walk = Walk::new(&root, cache);
+        let mut walk = TreeWalk::new(&root, cache);
         if is_repository(&root.join(".git")) {
             walk.repository(&root)?;
         } else if ["HEAD", "objects", "refs"].iter().all(|name| root.join(name).exists()) {

@@ -14,7 +14,7 @@ use muster_core::{
     session::{
         SessionAggregate, SessionCommand, SessionId,
         body::{RUN_FINISHED, TURN_END},
-        command::{Author, Record},
+        command::{Record, RecordOrigin},
         entity::SessionDriver,
         lookup, perform,
     },
@@ -60,7 +60,7 @@ impl RunFinished {
             let events = lookup::session(draft.documents())?.last_seq;
             let mut body = body.clone();
             body.insert("eventCount".to_owned(), events.into());
-            let mut record = Record::of(Author::Server, RUN_FINISHED, body);
+            let mut record = Record::of(RecordOrigin::Server, RUN_FINISHED, body);
             record.given = Some(CallKey { digest: key.clone(), key: key.clone() });
             perform(draft, &SessionCommand::Record(Box::new(record))).map(drop)
         };
@@ -89,7 +89,7 @@ async fn close(shared: &Arc<RunsContext>, session: SessionId, reason: &'static s
         let running = open.turns.running.is_some();
         let driver = open.driver.clone();
         let report = |kind: &str, body: Vec<(String, _)>| {
-            let record = Record::of(Author::Server, kind, body.into_iter().collect());
+            let record = Record::of(RecordOrigin::Server, kind, body.into_iter().collect());
             SessionCommand::Record(Box::new(record))
         };
         if running {

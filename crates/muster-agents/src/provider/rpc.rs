@@ -142,13 +142,13 @@ struct ReplyFault<'a> {
 }
 
 /// Our side: builds lines and remembers requests.
-pub(super) struct Caller<K> {
+pub(super) struct RpcCaller<K> {
     jsonrpc: Option<&'static str>,
     last: u64,
     open: BTreeMap<u64, K>,
 }
 
-impl<K> Caller<K> {
+impl<K> RpcCaller<K> {
     /// With the version field in every line.
     pub(super) fn versioned() -> Self {
         Self { jsonrpc: Some("2.0"), last: 0, open: BTreeMap::new() }
@@ -197,7 +197,7 @@ fn written<T: Serialize>(line: &T) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Caller, RpcMessage, read};
+    use super::{RpcCaller, RpcMessage, read};
 
     #[test]
     fn requests_notices_and_answers_are_told_apart() {
@@ -220,11 +220,11 @@ mod tests {
 
     #[test]
     fn what_was_asked_is_answered_once() {
-        let mut caller = Caller::versioned();
+        let mut caller = RpcCaller::versioned();
         let line = caller.ask("kind", "m", &json!({"a": 1}));
         assert_eq!(line, r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#);
         assert_eq!((caller.answered(1), caller.answered(1)), (Some("kind"), None));
-        let bare: Caller<()> = Caller::bare();
+        let bare: RpcCaller<()> = RpcCaller::bare();
         assert_eq!(bare.notify::<()>("n", None), r#"{"method":"n"}"#);
         let declined = r#"{"id":"x","error":{"code":-32601,"message":"this is not offered"}}"#;
         assert_eq!(bare.decline(&json!("x")), declined);

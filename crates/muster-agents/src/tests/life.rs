@@ -335,7 +335,7 @@ async fn runs_tie_2_a_node_shows_its_own_list_before_its_programs_plan() {
         "op": "replace", "scopeKey": "main", "items": [{"id": "1", "title": "mine"}],
     }});
     let record = muster_core::session::command::Record::of(
-        muster_core::session::command::Author::Outside,
+        muster_core::session::command::RecordOrigin::Outside,
         "note",
         todo.as_object().cloned().unwrap(),
     );

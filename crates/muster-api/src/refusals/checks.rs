@@ -76,7 +76,8 @@ pub(super) fn person_required(act: &PersonalAct) -> CallFailure {
         PersonalAct::Waive { task, check } => (
             format!("only a person sets {check} aside"),
             format!(
-                "Ask for it with tasks_check and waive, or a person runs `muster waive {check} --task {task}`."
+                "Ask for it with tasks_check and waive, or a person runs `muster waive {check} \
+                 --task {task}`."
             ),
         ),
         PersonalAct::DropChecks { path, checks } => (

@@ -32,7 +32,7 @@ impl AwaitedCheck {
     /// Finds or starts a run. Cancelling the call gives it up.
     pub(super) fn of(app: &App, scene: &Scene, wish: CheckWish) -> Result<Self, CallFailure> {
         let name = wish.name.clone();
-        let ticket = app.checks().request(wish).map_err(not_run)?;
+        let ticket = app.checks().request(wish).map_err(|error| not_run(&error))?;
         let waiter = Arc::new(app.checks().waiter(&ticket));
         let waiting = Arc::downgrade(&waiter);
         scene.caller.watch.on_cancel(move || {
@@ -55,7 +55,10 @@ impl AwaitedCheck {
         let began = Instant::now();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let record = app.checks().wait(ticket, left.min(REPORT_PERIOD)).map_err(not_run)?;
+            let record = app
+                .checks()
+                .wait(ticket, left.min(REPORT_PERIOD))
+                .map_err(|error| not_run(&error))?;
             if watch.is_cancelled() {
                 return Err(refusals::cancelled(scene.tool).into());
             }

@@ -116,7 +116,7 @@ impl Operation for TasksCheck {
         let Some(project) = call.app.call_project(&workspace, &call.scene.caller)? else {
             return Err(untrusted(&workspace));
         };
-        let checked = self.check(call, &workspace, &project, target)?;
+        let checked = self.check(call, &workspace, &project, &target)?;
         let reply = CallReply::new(&checked);
         Ok(call.answer(Some(&workspace), reply))
     }
@@ -156,7 +156,7 @@ impl TasksCheck {
         call: &CheckedCall<'_>,
         workspace: &WorkspaceId,
         project: &CallProject,
-        target: CheckTarget,
+        target: &CheckTarget,
     ) -> Result<ChecksView, CallFailure> {
         let deadline = Instant::now() + self.waiting.time(&call.scene.caller);
         let mut awaited: Vec<AwaitedCheck> = Vec::new();
@@ -174,7 +174,7 @@ impl TasksCheck {
                 records.push((check.name.clone(), check.ticket.is_reused, record));
             }
         }
-        let gates = self.gates(call, workspace, project, &target, &ran)?;
+        let gates = self.gates(call, workspace, (project, target), &ran)?;
         let run = |gate: CheckGate| {
             let record = records.iter().find(|(name, _, _)| *name == gate.name);
             CheckedRun {
@@ -194,8 +194,7 @@ impl TasksCheck {
         &self,
         call: &CheckedCall<'_>,
         workspace: &WorkspaceId,
-        project: &CallProject,
-        target: &CheckTarget,
+        (project, target): (&CallProject, &CheckTarget),
         ran: &BTreeSet<CheckRunId>,
     ) -> Result<Vec<CheckGate>, CallFailure> {
         let names = target.names.iter().map(String::as_str);

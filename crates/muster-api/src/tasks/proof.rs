@@ -219,8 +219,8 @@ impl App {
     }
 }
 
-/// The directory that a person would have accepted for a project file: its own, or for an agent of a
-/// run, whose worktree the server has made, the one in the main checkout.
+/// The directory that a person would have accepted for a project file: its own, or for an agent of
+/// a run, whose worktree the server has made, the one in the main checkout.
 fn accepted_root(caller: &Caller, own: &Path) -> Option<String> {
     let is_of_run = caller.by.as_ref().is_some_and(|by| by.via == AuthorSurface::Run);
     let main = checkout::main_root(own).filter(|_| is_of_run);
@@ -247,7 +247,7 @@ fn unmet_checks(rejection: &TaskRejection) -> Option<&[CheckGate]> {
 }
 
 /// A check that could not be run at all.
-pub(crate) fn not_run(error: CheckServiceError) -> CallFailure {
+pub(crate) fn not_run(error: &CheckServiceError) -> CallFailure {
     let recovery = "Look at the directory of the project, then call again; nothing was changed.";
     ApiError::new(ErrorCode::CheckRequired, error.to_string(), recovery).into()
 }

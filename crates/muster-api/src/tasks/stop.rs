@@ -142,7 +142,7 @@ impl App {
             };
             let last = self.last_duration(request.workspace, name, &wish.definition.digest())?;
             if last.is_none_or(|last| last < request.wait) {
-                tickets.push(self.checks().request(wish).map_err(not_run)?);
+                tickets.push(self.checks().request(wish).map_err(|error| not_run(&error))?);
             }
         }
         self.wait_for(&tickets, deadline)
@@ -179,13 +179,13 @@ impl App {
         let mut ran = BTreeSet::new();
         for ticket in tickets {
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.checks().wait(ticket, left).map_err(not_run)? {
+            match self.checks().wait(ticket, left).map_err(|error| not_run(&error))? {
                 Some(record) => {
                     ran.insert(record.answered_by.unwrap_or(record.id));
                 }
                 None => {
                     let ended = self.checks().cancel(&ticket.workspace, ticket.run, OVERTIME);
-                    ended.map_err(not_run)?;
+                    ended.map_err(|error| not_run(&error))?;
                 }
             }
         }

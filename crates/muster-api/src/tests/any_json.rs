@@ -5,7 +5,7 @@ use muster_core::{
     run::RunEvent,
     session::{
         SessionCommand,
-        command::{Author, Create, Record},
+        command::{Create, Record, RecordOrigin},
     },
 };
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ proptest! {
         let overrides = Some(Value::Object(object.clone()));
         let create = Create { metadata, overrides, ..Create::default() };
         let session = app.sessions().create(create).unwrap().id;
-        let record = Record::of(Author::Outside, "custom_event", object.clone());
+        let record = Record::of(RecordOrigin::Outside, "custom_event", object.clone());
         app.sessions().perform(&session, SessionCommand::Record(Box::new(record))).unwrap();
         let report = app.doctor().unwrap();
         prop_assert!(report.damage.is_empty(), "{:?}", report.damage);

@@ -198,6 +198,7 @@ mod tests {
             report: None,
             paths: Vec::new(),
             proves: Checkpoints::new(),
+            clean: false,
             required: true,
             env: BTreeMap::new(),
             guard_count: true,

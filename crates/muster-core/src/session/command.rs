@@ -97,7 +97,7 @@ pub struct SessionInput {
 
 /// The source of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Author {
+pub enum RecordOrigin {
     /// An outside program, which may not write some types.
     Outside,
     /// Any driver inside Muster.
@@ -107,7 +107,7 @@ pub enum Author {
 /// An event to record.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
-    pub author: Author,
+    pub author: RecordOrigin,
     /// Its type.
     pub kind: String,
     pub data: EventBody,
@@ -123,7 +123,7 @@ pub struct Record {
 }
 
 impl Record {
-    pub fn of(author: Author, kind: &str, data: EventBody) -> Self {
+    pub fn of(author: RecordOrigin, kind: &str, data: EventBody) -> Self {
         let kind = kind.to_owned();
         let run_id = None;
         let turn_id = None;

@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 use super::{
     SessionAggregate, SessionCommand, SessionCommandResult, SessionDocument, SessionEvent,
     SessionId, SessionKey, SessionRejection,
-    command::{Author, Create, Record, SessionControl, SessionInput, SessionOrder, WriteTodos},
+    command::{
+        Create, Record, RecordOrigin, SessionControl, SessionInput, SessionOrder, WriteTodos,
+    },
     encode,
     entity::{Session, SessionDriver},
     lookup, perform,
@@ -128,7 +130,7 @@ fn input(text: &str) -> SessionCommand {
 }
 
 fn outside(kind: &str, data: Value) -> SessionCommand {
-    SessionCommand::Record(Box::new(Record::of(Author::Outside, kind, object(data))))
+    SessionCommand::Record(Box::new(Record::of(RecordOrigin::Outside, kind, object(data))))
 }
 
 fn object(data: Value) -> Map<String, Value> {

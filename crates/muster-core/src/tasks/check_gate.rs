@@ -234,9 +234,9 @@ impl<'a> ProjectGate<'a> {
         let Some(check) = self.accepted(name) else {
             return Ok(CheckGate::plain(name, CheckState::Untrusted));
         };
-        let ledger = match self.docs.get(&TaskKey::CheckLedger(name.to_owned()))? {
-            Some(TaskDocument::CheckLedger(ledger)) => ledger,
-            Some(_) | None => return self.without_verdict(name, None),
+        let ledger = self.docs.get(&TaskKey::CheckLedger(name.to_owned()))?;
+        let Some(TaskDocument::CheckLedger(ledger)) = ledger else {
+            return self.without_verdict(name, None);
         };
         let bound = scope.and_then(|scope| ledger.newest(&check.definition, scope));
         match bound.or_else(|| self.own_pass(ledger, check)) {

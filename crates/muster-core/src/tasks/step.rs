@@ -1,5 +1,8 @@
 //! A step and its gate: checkpoints, proof modes, blocking, waivers, sub-plan nodes.
 
+mod node;
+mod proof_mode;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
@@ -7,13 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     check_gate::CheckWaiver,
-    entity::{TaskStatus, Urgency},
-    id::{CheckRunId, NodeId, StepId},
-    optional,
+    entity::TaskStatus,
+    id::{CheckRunId, StepId},
     path::StepPath,
     stop::UnprovenStop,
 };
 use crate::{Author, Timestamp};
+
+pub use node::{NodeFields, NodeLists, StepNode};
+pub use proof_mode::{ProofMode, ProofModes};
 
 /// A confirmation that a step can need before it closes. The order is the order of every listing.
 #[derive(
@@ -68,65 +73,6 @@ pub fn links(checkpoints: &Checkpoints) -> Vec<Checkpoint> {
     let mut links: Vec<Checkpoint> = checkpoints.iter().copied().collect();
     links.sort_by_key(|checkpoint| checkpoint.name());
     links
-}
-
-/// Whether closing a step needs proof of a checkpoint.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum ProofMode {
-    /// No proof needed.
-    #[default]
-    Off,
-    /// Closing without proof warns.
-    Warn,
-    /// Closing without proof is refused.
-    Require,
-}
-
-/// Proof mode of each provable checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ProofModes {
-    /// Mode of `tests`.
-    pub tests: ProofMode,
-    /// Mode of `security`.
-    pub security: ProofMode,
-    /// Mode of `perf`.
-    pub perf: ProofMode,
-    /// Mode of `docs`.
-    pub docs: ProofMode,
-}
-
-impl ProofModes {
-    /// The mode of a checkpoint; `criteria` has none and is always off.
-    pub fn get(&self, checkpoint: Checkpoint) -> ProofMode {
-        match checkpoint {
-            Checkpoint::Criteria => ProofMode::Off,
-            Checkpoint::Tests => self.tests,
-            Checkpoint::Security => self.security,
-            Checkpoint::Perf => self.perf,
-            Checkpoint::Docs => self.docs,
-        }
-    }
-
-    /// Sets the mode of a checkpoint; `criteria` has none.
-    pub fn set(&mut self, checkpoint: Checkpoint, mode: ProofMode) {
-        match checkpoint {
-            Checkpoint::Criteria => {}
-            Checkpoint::Tests => self.tests = mode,
-            Checkpoint::Security => self.security = mode,
-            Checkpoint::Perf => self.perf = mode,
-            Checkpoint::Docs => self.docs = mode,
-        }
-    }
-
-    /// Whether every mode is off.
-    pub fn is_off(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// A node of a task's tree.
@@ -242,82 +188,6 @@ pub struct ItemConfirmation {
     /// What shows it, as given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-}
-
-/// A sub-task inside a step.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct StepNode {
-    /// Stable id.
-    pub id: NodeId,
-    /// Ordinal inside the step.
-    pub ordinal: u32,
-    /// What is to be done.
-    pub title: String,
-    /// How far it is.
-    pub status: TaskStatus,
-    /// Stored and shown, without effect.
-    #[serde(default)]
-    pub status_manual: bool,
-    /// How urgent it is.
-    #[serde(default)]
-    pub priority: Urgency,
-    #[serde(default)]
-    pub blocked: bool,
-    /// What it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Its background.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<String>,
-    #[serde(default)]
-    pub lists: NodeLists,
-    /// When it was added.
-    pub created_at: Timestamp,
-    /// When it was changed last.
-    pub updated_at: Timestamp,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NodeLists {
-    pub blockers: Vec<String>,
-    pub dependencies: Vec<String>,
-    pub next_steps: Vec<String>,
-    pub problems: Vec<String>,
-    pub risks: Vec<String>,
-    pub success_criteria: Vec<String>,
-}
-
-/// Fields of a node to change; absent means unchanged, `Some(None)` clears.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NodeFields {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<TaskStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status_manual: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<Urgency>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blocked: Option<bool>,
-    #[serde(with = "optional", skip_serializing_if = "Option::is_none")]
-    pub description: Option<Option<String>>,
-    #[serde(with = "optional", skip_serializing_if = "Option::is_none")]
-    pub context: Option<Option<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blockers: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_steps: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problems: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub risks: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub success_criteria: Option<Vec<String>>,
 }
 
 impl Step {

@@ -8,7 +8,7 @@ use muster_core::{
     session::{
         SessionAggregate, SessionCommand, SessionCommandResult, SessionEvent, SessionId,
         SessionRejection,
-        command::{Author, Create, Record, SessionInput, SessionOrder, WriteTodos},
+        command::{Create, Record, RecordOrigin, SessionInput, SessionOrder, WriteTodos},
         entity::SessionDriver,
         perform, view,
     },
@@ -36,7 +36,7 @@ pub(super) fn act(
 
 pub(super) fn record(kind: &str, data: Value) -> SessionCommand {
     let Value::Object(data) = data else { panic!("{data} is no object") };
-    SessionCommand::Record(Box::new(Record::of(Author::Outside, kind, data)))
+    SessionCommand::Record(Box::new(Record::of(RecordOrigin::Outside, kind, data)))
 }
 
 pub(super) fn say(text: &str) -> SessionCommand {

@@ -8,7 +8,7 @@ use muster_core::{
     AnyObject,
     session::{
         SessionCommand, SessionId,
-        command::{Author, Record},
+        command::{Record, RecordOrigin},
         limits::ID_CHARS_MAX,
     },
 };
@@ -90,7 +90,7 @@ pub(super) async fn record(
         check_tool_call(&data)?;
     }
     let command = SessionCommand::Record(Box::new(Record {
-        author: Author::Outside,
+        author: RecordOrigin::Outside,
         kind: kind.trim().to_owned(),
         data,
         run_id: request.run_id,

@@ -4,7 +4,7 @@ use muster_core::{
     Draft, WorkRefusal,
     session::{
         SessionAggregate, SessionCommand, SessionId, SessionRejection,
-        command::{Author, Create, Record},
+        command::{Create, Record, RecordOrigin},
         entity::SessionDriver,
         perform,
     },
@@ -66,7 +66,7 @@ fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
 }
 
 fn report(kind: &str, body: Map<String, Value>) -> SessionCommand {
-    SessionCommand::Record(Box::new(Record::of(Author::Outside, kind, body)))
+    SessionCommand::Record(Box::new(Record::of(RecordOrigin::Outside, kind, body)))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use muster_api::{App, AppOptions, SessionBinding, SessionFault, StoreError};
 use muster_core::{
     session::{
         self, SessionCommand, SessionId, SessionRejection,
-        command::{Author, Create, Record},
+        command::{Create, Record, RecordOrigin},
         limits::HISTORY_ENTRIES_MAX,
         view::TodoHistoryPage,
     },
@@ -182,7 +182,7 @@ impl<'a> House<'a> {
     fn publish(&mut self, name: &str, todo: &Value) -> Result<Value, String> {
         let (app, id) = self.session(name)?;
         let body = Map::from_iter([("todo".to_owned(), todo.clone())]);
-        let record = Record::of(Author::Outside, OUTSIDE_EVENT, body);
+        let record = Record::of(RecordOrigin::Outside, OUTSIDE_EVENT, body);
         match app.sessions().perform(&id, SessionCommand::Record(Box::new(record))) {
             Ok(done) => {
                 let revision = done.receipt.todo.map(|todo| todo.revision);

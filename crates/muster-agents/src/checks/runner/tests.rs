@@ -235,7 +235,8 @@ const REPOSITORY: &str = "git init -q . && git add -f source && \
     git -c user.name=a -c user.email=a@localhost commit -qm first && \
     echo '*.out' > .gitignore && git add .gitignore && \
     git -c user.name=a -c user.email=a@localhost commit -qm second && \
-    echo two > source && echo new > new && echo ignored > old.out && mkdir inner && echo x > inner/x";
+    echo two > source && echo new > new && echo ignored > old.out && mkdir inner \
+    && echo x > inner/x";
 
 #[tokio::test]
 async fn a_clean_check_runs_on_a_copy_and_touches_nothing_of_the_project() {

@@ -25,14 +25,14 @@ const YOUNG: Duration = Duration::from_secs(2);
 
 /// When a file was last touched; the same stamp means the same bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     pub(super) inode: u64,
     size: u64,
     modified: (i64, i64),
     pub(super) changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(data: &Metadata) -> Self {
         Self {
             inode: data.ino(),
@@ -55,7 +55,7 @@ impl Stamp {
 #[derive(Default)]
 pub(crate) struct TreeCache {
     /// By the bytes of the path: those of a path hash slowly.
-    hashes: HashMap<Vec<u8>, (Stamp, [u8; 32])>,
+    hashes: HashMap<Vec<u8>, (FileStamp, [u8; 32])>,
     heads: BTreeMap<PathBuf, Arc<Head>>,
 }
 
@@ -76,10 +76,10 @@ impl Level {
     }
 }
 
-pub(super) struct Walk<'a> {
+pub(super) struct TreeWalk<'a> {
     root: &'a Path,
     cache: &'a mut TreeCache,
-    fresh: HashMap<Vec<u8>, (Stamp, [u8; 32])>,
+    fresh: HashMap<Vec<u8>, (FileStamp, [u8; 32])>,
     entries: Vec<TreeEntry>,
     /// Those whose files all count.
     directories: BTreeSet<PathBuf>,
@@ -92,7 +92,7 @@ pub(super) struct Walk<'a> {
     branch: Option<String>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TreeWalk<'a> {
     pub(super) fn new(root: &'a Path, cache: &'a mut TreeCache) -> Self {
         Self {
             root,
@@ -209,7 +209,7 @@ impl<'a> Walk<'a> {
     fn add(&mut self, entry: &DirEntry, path: &Path) -> io::Result<()> {
         // Of a link itself, and without a walk from the root of the file system.
         let data = entry.metadata()?;
-        let stamp = Stamp::of(&data);
+        let stamp = FileStamp::of(&data);
         let kind = data.file_type();
         let (kind, hash) = if kind.is_file() {
             (EntryKind::File, self.hash(path, stamp)?)
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn hash(&mut self, path: &Path, stamp: Stamp) -> io::Result<[u8; 32]> {
+    fn hash(&mut self, path: &Path, stamp: FileStamp) -> io::Result<[u8; 32]> {
         // A hash moves from the old map to the new one: what is gone is forgotten.
         let key = path.as_os_str().as_bytes();
         let (key, hash) = match self.cache.hashes.remove_entry(key) {

@@ -28,7 +28,7 @@ use crate::provider::{
         prose::{self, TurnText},
         tracker::{CallEnd, CallQuestion, Tracker},
     },
-    rpc::{self, Caller, Peer, RpcError},
+    rpc::{self, Peer, RpcCaller, RpcError},
 };
 
 /// The error code that requires a login.
@@ -50,7 +50,7 @@ enum OwnRequest {
 
 pub(super) struct Acp {
     setting: AgentLaunch,
-    caller: Caller<OwnRequest>,
+    caller: RpcCaller<OwnRequest>,
     session: String,
     lost: bool,
     replays: bool,
@@ -78,7 +78,7 @@ impl Acp {
     pub(super) fn of(setting: AgentLaunch) -> Self {
         Self {
             setting,
-            caller: Caller::versioned(),
+            caller: RpcCaller::versioned(),
             session: String::new(),
             lost: false,
             replays: false,

@@ -37,7 +37,7 @@ use crate::{
             prose::{self, TurnText},
             tracker::{CallQuestion, Tracker},
         },
-        rpc::{self, Caller, Peer, RpcError},
+        rpc::{self, Peer, RpcCaller, RpcError},
     },
     settings::Sandbox,
 };
@@ -54,7 +54,7 @@ enum OwnRequest {
 
 pub(super) struct Codex {
     setting: AgentLaunch,
-    caller: Caller<OwnRequest>,
+    caller: RpcCaller<OwnRequest>,
     thread: String,
     /// The server's id of the turn in flight, once it is known.
     turn: Option<String>,
@@ -80,7 +80,7 @@ impl Codex {
         let read_only = setting.read_only;
         Self {
             setting,
-            caller: Caller::bare(),
+            caller: RpcCaller::bare(),
             thread: String::new(),
             turn: None,
             in_turn: false,

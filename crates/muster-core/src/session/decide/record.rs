@@ -9,7 +9,7 @@ use crate::{
     session::{
         SessionRejection,
         body::{self, TaskEventBody, is_reserved},
-        command::{Author, Record},
+        command::{Record, RecordOrigin},
         entity::InputTaker,
         event::{Aside, EventPlace},
         limits::{ID_CHARS_MAX, TURN_MAX, TYPE_CHARS_MAX},
@@ -49,13 +49,13 @@ pub(super) fn record(draft: &mut CommandDraft<'_>, record: &Record) -> Decided<(
         (body::TURN_END, _) => end_turn(draft, event),
         (body::TASK_EVENT, _) => record_task(draft, event),
         (body::TOOL_RESULT, _) => draft.record(agreeing(event)),
-        (body::USER_MESSAGE, Author::Outside) => {
+        (body::USER_MESSAGE, RecordOrigin::Outside) => {
             let mut event = event;
             // Only an input to this session waits here; other queues are not ours.
             event.data.shift_remove("queued");
             draft.record(event)
         }
-        (_, Author::Outside | Author::Server) => draft.record(event),
+        (_, RecordOrigin::Outside | RecordOrigin::Server) => draft.record(event),
     }
 }
 
@@ -73,7 +73,7 @@ fn check_type(record: &Record) -> Decided<()> {
         return reject(SessionRejection::Blank { field: "type" });
     }
     check::within("type", text::chars(kind), TYPE_CHARS_MAX)?;
-    if record.author == Author::Outside && is_reserved(kind) || kind == body::SESSION_ENDED {
+    if record.author == RecordOrigin::Outside && is_reserved(kind) || kind == body::SESSION_ENDED {
         return reject(SessionRejection::ReservedType { kind: kind.clone() });
     }
     let ids = [
@@ -111,7 +111,7 @@ impl TodoPart {
         let order = draft.session()?.scopes + 1;
         let unwritten = TodoScope::unwritten(update.scope.clone(), order);
         let scope = lookup::scope(draft.docs(), &update.scope)?.unwrap_or(&unwritten);
-        let is_outside = record.author == Author::Outside;
+        let is_outside = record.author == RecordOrigin::Outside;
         // A fallback must not override what its producer numbers.
         if is_outside && scope.versioned && update.revision.is_none() {
             let unapplied = Some(TodoReceipt::unapplied(scope));

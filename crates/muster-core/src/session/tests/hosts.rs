@@ -51,7 +51,7 @@ fn input_waits_for_the_host_until_it_starts_the_turn() {
 fn a_turn_of_the_hosts_own_takes_no_input() {
     let mut room = claimed();
     room.accept(input("waits"));
-    let mut own = super::Record::of(super::Author::Outside, "turn_start", Default::default());
+    let mut own = super::Record::of(super::RecordOrigin::Outside, "turn_start", Default::default());
     own.turn_id = Some("from-the-editor".to_owned());
     room.accept(SessionCommand::Record(Box::new(own)));
     room.accept(outside("turn_end", json!({})));

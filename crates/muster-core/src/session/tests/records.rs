@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Author, Record, Room, SessionCommand, SessionRejection, input, key, object, outside};
+use super::{
+    Record, RecordOrigin, Room, SessionCommand, SessionRejection, input, key, object, outside,
+};
 use crate::session::{
     body::TaskEventBody,
     limits::{EVENT_BYTES_MAX, EVENT_DEPTH_MAX, TYPE_CHARS_MAX},
@@ -23,10 +25,11 @@ fn any_type_is_taken_but_those_of_the_server() {
     let done = room.accept(outside("what.ever", json!({"a": [1, {"b": null}]}))).receipt;
     assert_eq!((done.seq, done.todo), (4, None));
     assert_eq!(room.types(3), ["what.ever"]);
-    let finished = Record::of(Author::Server, "run_finished", object(json!({"completed": false})));
+    let finished =
+        Record::of(RecordOrigin::Server, "run_finished", object(json!({"completed": false})));
     room.accept(SessionCommand::Record(Box::new(finished)));
     assert_eq!(room.session().status, crate::session::entity::SessionStatus::Failed);
-    let end = Record::of(Author::Server, "session.ended", object(json!({})));
+    let end = Record::of(RecordOrigin::Server, "session.ended", object(json!({})));
     assert!(matches!(
         room.refuse(SessionCommand::Record(Box::new(end))),
         SessionRejection::ReservedType { .. }
@@ -37,7 +40,8 @@ fn any_type_is_taken_but_those_of_the_server() {
 fn an_event_id_is_recorded_once() {
     let mut room = Room::open();
     let event = |digest: &str| {
-        let mut record = Record::of(Author::Outside, "warning", object(json!({"message": "m"})));
+        let mut record =
+            Record::of(RecordOrigin::Outside, "warning", object(json!({"message": "m"})));
         record.given = key("their-1", digest);
         SessionCommand::Record(Box::new(record))
     };
@@ -54,7 +58,7 @@ fn a_place_is_taken_from_the_author_or_the_running_turn() {
     let mut room = Room::open();
     room.accept(outside("turn_start", json!({})));
     room.accept(outside("warning", json!({})));
-    let mut record = Record::of(Author::Outside, "warning", object(json!({})));
+    let mut record = Record::of(RecordOrigin::Outside, "warning", object(json!({})));
     record.run_id = Some("r-1".to_owned());
     record.turn_id = Some("their-turn".to_owned());
     record.thread_id = Some("th-1".to_owned());

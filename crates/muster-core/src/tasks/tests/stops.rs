@@ -19,9 +19,9 @@ fn checks(state: CheckState) -> BTreeMap<String, CheckState> {
 
 fn replies(room: &mut Room, path: &str, state: CheckState) -> Vec<StopReply> {
     let command = TaskCommand::AnswerStop { step: step(1, path), checks: checks(state) };
-    let reply = |event: TaskEvent| match event {
-        TaskEvent::StopAnswered(answered) => answered.reply,
-        other => panic!("{other:?}"),
+    let reply = |event: TaskEvent| {
+        let TaskEvent::StopAnswered(answered) = event else { panic!("{event:?}") };
+        answered.reply
     };
     room.accept(command).into_iter().map(reply).collect()
 }

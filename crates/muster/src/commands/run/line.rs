@@ -26,7 +26,7 @@ const LEAD_COLUMNS: usize = 8 + 2 + 6 + 2 + NAME_COLUMNS + 2;
 
 /// The position of an event in the run.
 #[derive(Debug, Deserialize)]
-pub(super) struct EventStamp {
+pub(super) struct LineStamp {
     pub(super) seq: u64,
     ts: String,
 }
@@ -63,7 +63,7 @@ impl NodeNames {
 pub(super) fn event(
     screen: Screen,
     names: &mut NodeNames,
-    stamp: &EventStamp,
+    stamp: &LineStamp,
     event: &RunEvent,
 ) -> Option<String> {
     names.learn(event);

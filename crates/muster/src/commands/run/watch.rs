@@ -53,7 +53,7 @@ pub(crate) fn run(
         let page = format!("/api/runs/{id}/events?since={since}&limit={PAGE_EVENTS}");
         let events = client.get::<EventsReply>(&page)?.events;
         for event in &events {
-            let stamp: line::EventStamp = event.try_read()?;
+            let stamp: line::LineStamp = event.try_read()?;
             if look.json {
                 output::print_json_line(event.text())?;
             } else if let Ok(event) = event.try_read()

@@ -3,7 +3,7 @@
 use muster_api::{App, AppOptions, SessionFault};
 use muster_core::session::{
     SessionCommand, SessionId,
-    command::{Author, Create, Record},
+    command::{Create, Record, RecordOrigin},
 };
 use muster_testkit::fuzz::{
     Chance, Input, Mutator, Target, fuzz, repeats_little, session_events, todo_writes,
@@ -53,7 +53,7 @@ impl Target for Todos {
 impl Todos {
     /// Records an event; a list that it changed has its revision, and can be read.
     fn update(&self, session: &SessionId, body: Map<String, Value>) -> Result<(), String> {
-        let record = Record::of(Author::Outside, "tool_result", body);
+        let record = Record::of(RecordOrigin::Outside, "tool_result", body);
         let recorded =
             self.app.sessions().perform(session, SessionCommand::Record(Box::new(record)));
         let receipt = match recorded {
