@@ -128,7 +128,9 @@ impl CallReply {
         shedding: impl FnOnce() -> Shedding,
     ) -> Self {
         let fitted = |max| {
-            let Value::Object(view) = cleaned(view) else { unreachable!("a view is an object") };
+            let mut view = cleaned(view);
+            leave_out_authors(&mut view);
+            let Value::Object(view) = view else { unreachable!("a view is an object") };
             budget::fit(view, &shedding(), max)
         };
         match size {
@@ -209,6 +211,27 @@ impl CallReply {
 fn shown(result: &impl Serialize) -> Json {
     let written = Json::of(result);
     if redact::may_be_in(written.text()) { Json::from(cleaned(result)) } else { written }
+}
+
+/// Who did something is the first that a limit takes, except in a list of changes.
+fn leave_out_authors(view: &mut Value) {
+    let is_list_of_changes = view.get("events").is_some() && view.get("cursor").is_some();
+    if !is_list_of_changes {
+        forget_authors(view);
+    }
+}
+
+fn forget_authors(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.contains_key("event_id") {
+                map.shift_remove("by");
+            }
+            map.values_mut().for_each(forget_authors);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_authors),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// The result as a value, without secrets.

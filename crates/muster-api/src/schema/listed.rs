@@ -115,7 +115,7 @@ pub(crate) fn listed(schema: &Schema) -> Schema {
 
 /// Arguments that tune the parts of a view. They are accepted and the reference describes them; a
 /// model that pays for every tool it is offered needs them too rarely.
-const RARE: [&str; 13] = [
+const RARE: [&str; 21] = [
     "decisions_limit",
     "evidence_limit",
     "blockers_limit",
@@ -128,7 +128,15 @@ const RARE: [&str; 13] = [
     "graph_diff_cursor",
     "plans_status",
     "tasks_status",
-    "think",
+    "plans_limit",
+    "plan_template",
+    "release",
+    "lease_seconds",
+    "read_only",
+    "notes_limit",
+    "tasks_limit",
+    "depends_on",
+    "domain",
 ];
 
 /// Leaves out second names of arguments and rare ones.

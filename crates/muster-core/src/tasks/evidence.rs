@@ -67,11 +67,9 @@ impl Given {
     pub fn local_links(&self) -> impl Iterator<Item = &str> {
         let links = self.checks.iter().filter_map(|check| check.strip_prefix(LINK));
         let places = links.chain(self.attachments.iter().map(String::as_str)).map(str::trim);
-        let is_path = |place: &&str| !place.contains(char::is_whitespace);
-        places.filter(is_path).filter_map(|place| match place.strip_prefix("file://") {
-            Some(path) => Some(path),
-            None if place.contains("://") => None,
-            None => Some(place),
+        let is_relative = |place: &&str| place.starts_with("./") || place.starts_with("../");
+        places.filter_map(move |place| {
+            place.strip_prefix("file://").or_else(|| Some(place).filter(is_relative))
         })
     }
 

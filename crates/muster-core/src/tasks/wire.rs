@@ -28,7 +28,7 @@ pub struct EventView {
     pub ts: String,
     /// When, in Unix milliseconds.
     pub ts_ms: i64,
-    /// Who did it, in lists.
+    /// Who did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Author>,
     /// What happened.
@@ -86,8 +86,7 @@ pub fn show(recorded: &Recorded<TaskEvent>) -> Option<EventView> {
         seq: recorded.global,
         ts: recorded.at.rfc3339(),
         ts_ms: recorded.at.0,
-        // The caller of a change knows who made it.
-        by: None,
+        by: recorded.by.as_deref().cloned(),
         fact: FactView::of(&recorded.event)?,
     })
 }

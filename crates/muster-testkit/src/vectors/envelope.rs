@@ -8,7 +8,7 @@ const KEYS: [&str; 8] =
     ["success", "intent", "result", "warnings", "suggestions", "context", "error", "timestamp"];
 
 /// Error codes: a closed list.
-const ERROR_CODES: [&str; 16] = [
+const ERROR_CODES: [&str; 23] = [
     "INVALID_INPUT",
     "UNKNOWN_ID",
     "UNKNOWN_TOOL",
@@ -16,6 +16,13 @@ const ERROR_CODES: [&str; 16] = [
     "IDEMPOTENCY_CONFLICT",
     "CHECKPOINTS_NOT_CONFIRMED",
     "PROOF_REQUIRED",
+    "CHECK_REQUIRED",
+    "CHECK_RUNNING",
+    "CHECK_UNTRUSTED",
+    "PERSON_REQUIRED",
+    "CLAIMED",
+    "FOCUS_MOVED",
+    "CALL_CANCELLED",
     "CHILDREN_OPEN",
     "STEP_BLOCKED",
     "STEPS_OPEN",
@@ -28,7 +35,7 @@ const ERROR_CODES: [&str; 16] = [
 ];
 
 /// Warning codes in the order in which warnings stand: a closed list.
-const WARNING_CODES: [&str; 12] = [
+const WARNING_CODES: [&str; 16] = [
     "BUDGET_TRUNCATED",
     "BUDGET_MINIMAL",
     "BUDGET_MIN_CLAMPED",
@@ -41,6 +48,10 @@ const WARNING_CODES: [&str; 12] = [
     "THINK_PIPELINE_FAILED",
     "BATCH_PARTIAL",
     "GRAPH_DIFF_UNAVAILABLE",
+    "ITEMS_DEFAULTED",
+    "ITEMS_DROPPED",
+    "CLAIM_LAPSED",
+    "UNDO_SKIPPED",
 ];
 
 const CONTEXT_KEYS: [&str; 6] =

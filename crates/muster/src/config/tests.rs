@@ -122,6 +122,7 @@ fn every_setting_is_read_from_the_file() {
          [mcp]\ntoolset = 'full'\n\
          [client]\nurl = 'https://muster.example.org/'\n\
          [ctrees]\nenabled = false\nsummary = true\ntask_node = true\nmax_chars = 8_000\n\
+         [proof]\nlog_days = 7\n\
          [todo]\nfollow = true\npreview = { max_rows = 3, strategy = 'first_n' }\n",
     );
     let settings = home.settings(&[]);
@@ -129,7 +130,8 @@ fn every_setting_is_read_from_the_file() {
     let is_of_file = |source: ValueSource| matches!(source, ValueSource::File { .. });
     for entry in ALL {
         let shown = entry.shown(&settings).unwrap();
-        let elsewhere = ["server.addr", "client.token", "client.passphrase_file", "node.token"];
+        let elsewhere =
+            ["server.addr", "client.token", "client.passphrase_file", "node.token", "agent.name"];
         let expected = !elsewhere.contains(&entry.row().name);
         assert_eq!(is_of_file(shown.source), expected, "{}", entry.row().name);
     }
