@@ -127,16 +127,16 @@ impl CallReply {
         size: AnswerSize,
         shedding: impl FnOnce() -> Shedding,
     ) -> Self {
-        let fitted = |max| {
+        let fitted = |max, leave_out: fn(&mut Value)| {
             let mut view = cleaned(view);
-            leave_out_authors(&mut view);
+            leave_out(&mut view);
             let Value::Object(view) = view else { unreachable!("a view is an object") };
             budget::fit(view, &shedding(), max)
         };
         match size {
             AnswerSize::Whole => Self::new(view),
-            AnswerSize::AtMost(max) => Self::fitted(&fitted(max)),
-            AnswerSize::Brief(max) => Self::brief(fitted(max)),
+            AnswerSize::AtMost(max) => Self::fitted(&fitted(max, forget_authors)),
+            AnswerSize::Brief(max) => Self::brief(fitted(max, leave_out_authors)),
         }
     }
 
@@ -213,7 +213,8 @@ fn shown(result: &impl Serialize) -> Json {
     if redact::may_be_in(written.text()) { Json::from(cleaned(result)) } else { written }
 }
 
-/// Who did something is the first that a limit takes, except in a list of changes.
+/// Who did something is the first that a limit takes. A model that asks what has changed is told
+/// all the same.
 fn leave_out_authors(view: &mut Value) {
     let is_list_of_changes = view.get("events").is_some() && view.get("cursor").is_some();
     if !is_list_of_changes {

@@ -156,19 +156,20 @@ pub(crate) fn json_content(schema: Schema) -> Content {
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MediaType {
-    schema: Schema,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<Schema>,
     #[serde(skip_serializing_if = "Option::is_none")]
     item_schema: Option<Schema>,
 }
 
 impl MediaType {
     pub(crate) fn of(schema: Schema) -> Self {
-        Self { schema, item_schema: None }
+        Self { schema: Some(schema), item_schema: None }
     }
 
-    /// A stream of such items.
-    pub(crate) fn stream(schema: Schema, item: Schema) -> Self {
-        Self { schema, item_schema: Some(item) }
+    /// A stream of such items, which never is there as a whole.
+    pub(crate) fn stream(item: Schema) -> Self {
+        Self { schema: None, item_schema: Some(item) }
     }
 }
 

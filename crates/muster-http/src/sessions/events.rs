@@ -107,7 +107,7 @@ impl Describe for EventStream {
         ]);
         let mut item = Schema::object([("data", data), ("id", JsonType::String.into())]);
         item.put(Keyword::Required(vec!["data".to_owned()]));
-        let content = MediaType::stream(JsonType::String.into(), item);
+        let content = MediaType::stream(item);
         route.answer = Some((200, [("text/event-stream", content)].into()));
     }
 }

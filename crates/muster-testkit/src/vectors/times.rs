@@ -50,14 +50,8 @@ pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
             return items.iter_mut().try_for_each(|item| take_out(item, key));
         }
         Value::Object(map) => {
-            // Each surface has its own caller, and how much of a list of events fits depends on
-            // the names in it.
+            // Each surface has its own caller.
             map.retain(|key, _| !matches!(key.as_str(), "by" | "connection"));
-            if map.contains_key("events") && map.contains_key("budget") {
-                map.retain(|key, _| {
-                    !matches!(key.as_str(), "budget" | "events" | "pagination" | "cursor")
-                });
-            }
             return map.iter_mut().try_for_each(|(key, item)| take_out(item, key));
         }
         _ if (is_text || is_number) && !value.is_null() => {
