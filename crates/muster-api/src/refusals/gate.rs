@@ -41,7 +41,13 @@ pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, 
         StepGate::Checkpoints => {
             let names = join(&report.missing_checkpoints);
             let message = format!("{path} is not confirmed: {names}");
-            let recovery = "Look at each in unconfirmed.".to_owned();
+            let recovery = if report.one_by_one {
+                "Look at each in unconfirmed, then confirm it by its place: checkpoints \
+                 {\"criteria\": [{\"index\": 0}]}."
+            } else {
+                "Look at each in unconfirmed."
+            };
+            let recovery = recovery.to_owned();
             (ErrorCode::CheckpointsNotConfirmed, message, recovery)
         }
         StepGate::Proof => {

@@ -110,7 +110,7 @@ pub(crate) struct TasksMacroCloseStep {
     #[serde(flatten)]
     step: OneStep,
     /// "gate" (criteria and tests; default), "all", or {criteria, tests, security, perf, docs:
-    /// true}. Confirmed ones can be left out.
+    /// true}; criteria also one by one: [{index, evidence}].
     checkpoints: Option<Confirmations>,
     /// Progress note.
     note: Option<Remark>,

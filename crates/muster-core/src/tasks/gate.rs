@@ -47,6 +47,7 @@ impl GateReport {
             closed: step.is_closed(),
             steps: Vec::new(),
             unconfirmed: Vec::new(),
+            one_by_one: false,
             is_undone: false,
         }
     }
@@ -65,6 +66,7 @@ impl GateReport {
         self.checks =
             project.of_step(task, step)?.into_iter().filter(|c| !c.state.holds()).collect();
         if project.is_strict() {
+            self.one_by_one = !step.success_criteria.is_empty();
             if step.is_bulk(Checkpoint::Criteria) {
                 self.missing_checkpoints.push(Checkpoint::Criteria);
                 self.missing_checkpoints.sort_unstable();

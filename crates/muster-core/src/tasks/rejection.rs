@@ -282,6 +282,9 @@ pub struct GateReport {
     /// All failing steps, when the whole task was to be completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepPath>,
+    /// Whether criteria were confirmed as a whole where each has to be named.
+    #[serde(skip)]
+    pub one_by_one: bool,
     /// Whether the rejected call itself created the task, so that it does not exist now.
     #[serde(skip)]
     pub is_undone: bool,

@@ -180,6 +180,7 @@ fn strict_rules_hold_unless_the_project_says_plain() {
     let bulk = call(&mut agent, "tasks_macro_close_step", json!({"task": task}));
     assert_eq!(bulk["error"]["code"], "CHECKPOINTS_NOT_CONFIRMED", "{bulk:#}");
     assert_eq!(bulk["error"]["details"]["unconfirmed"], json!(["it is good"]));
+    assert!(bulk["error"]["recovery"].as_str().unwrap().contains("index"), "{bulk:#}");
     let one_by_one = json!({"criteria": [{"index": 0, "evidence": "state.txt says so"}]});
     let arguments = json!({"task": task, "checkpoints": one_by_one});
     ok(&mut agent, "tasks_macro_close_step", arguments);
