@@ -149,7 +149,7 @@ const ABOUT_WORK: [(Code, Words); 26] = [
     (
         Code::ClosedWithoutProof,
         [
-            "Steps were closed on somebody's word alone.",
+            "Steps were closed on an agent's word alone.",
             "No evidence on the step is linked to a checkpoint; only a require mode asks for one.",
         ],
     ),

@@ -257,7 +257,7 @@ fn still_running(tool: &str, check: &AwaitedCheck) -> CallFailure {
     let run = check.ticket.run;
     let message = format!("{name} is still running as {run}");
     let recovery = format!(
-        "Call {tool} again with the same arguments: it waits for {run} and does not start it anew."
+        "Call {tool} again with the same arguments: it waits for {run} and starts no second run."
     );
     ApiError::new(ErrorCode::CheckRunning, message, recovery)
         .with("run", &run)
