@@ -8,6 +8,7 @@ use std::{
     path::Path,
 };
 
+use bstr::ByteSlice as _;
 use muster_core::run::hash::hex;
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -24,8 +25,6 @@ const TAIL_BYTES: usize = 14 * 1024;
 const STREAM_TAIL_BYTES: usize = 8 * 1024;
 /// Bytes of the output that go to its file.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// No line of a runner is shorter; a flood of short lines costs little.
-const LINE_BYTES_MIN: usize = 4;
 /// Bytes of a line that are read for results.
 const LINE_BYTES_MAX: usize = 4 * 1024;
 
@@ -109,23 +108,25 @@ impl OutputLog {
         Ok(())
     }
 
-    fn read_lines(&mut self, stream: StreamName, piece: &[u8]) {
+    fn read_lines(&mut self, stream: StreamName, mut piece: &[u8]) {
         let pending = &mut self.pending[stream as usize];
-        for part in piece.split_inclusive(|byte| *byte == b'\n') {
-            let room = LINE_BYTES_MAX.saturating_sub(pending.len()).min(part.len());
-            pending.extend_from_slice(&part[..room]);
-            if part.ends_with(b"\n") {
-                if pending.len() > LINE_BYTES_MIN {
-                    self.lines.take(&plain(pending));
-                }
+        while let Some(end) = piece.find_byte(b'\n') {
+            let line = &piece[..end];
+            if pending.is_empty() {
+                self.lines.take(&line[..line.len().min(LINE_BYTES_MAX)]);
+            } else {
+                add_start(pending, line);
+                self.lines.take(pending);
                 pending.clear();
             }
+            piece = &piece[end + 1..];
         }
+        add_start(pending, piece);
     }
 
     pub(super) fn finish(mut self) -> io::Result<FinishedOutput> {
         for pending in &self.pending {
-            self.lines.take(&plain(pending));
+            self.lines.take(pending);
         }
         self.file.sync_data()?;
         Ok(FinishedOutput {
@@ -184,18 +185,27 @@ async fn next(source: &mut Option<impl AsyncRead + Unpin>, chunk: &mut [u8]) -> 
     Ok(count)
 }
 
+/// Adds to a line as much as is read of it.
+fn add_start(line: &mut Vec<u8>, part: &[u8]) {
+    let room = LINE_BYTES_MAX.saturating_sub(line.len()).min(part.len());
+    line.extend_from_slice(&part[..room]);
+}
+
 /// Text without escape sequences.
-fn plain(bytes: &[u8]) -> String {
+pub(super) fn plain(bytes: &[u8]) -> String {
     anstream::adapter::strip_str(&String::from_utf8_lossy(bytes)).to_string()
 }
 
 /// Text as it may be kept and shown: without escape sequences, control characters and secrets.
 pub(super) fn shown(bytes: &[u8]) -> String {
-    let text: String = plain(bytes)
-        .chars()
-        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
-        .collect();
+    let text = visible(bytes);
     muster_core::redact::text(&text).unwrap_or(text)
+}
+
+/// Text without escape sequences and control characters.
+pub(super) fn visible(bytes: &[u8]) -> String {
+    let is_visible = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    plain(bytes).chars().filter(is_visible).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,11 @@
 
 use std::io::BufRead;
 
+use bstr::ByteSlice as _;
 use junit_parser::{TestStatus, TestSuite};
 use muster_core::checks::verdict::{FAILED_TESTS_MAX, TestCounts, TestResults};
+
+use super::output::plain;
 
 /// Characters of the name of a test that are kept.
 const NAME_CHARS_MAX: usize = 200;
@@ -85,9 +88,14 @@ struct GoLines {
 }
 
 impl RunnerLines {
-    /// Takes the next line, without escape sequences.
-    pub(super) fn take(&mut self, line: &str) {
-        let line = line.trim_end();
+    /// Takes the next line as it was printed.
+    pub(super) fn take(&mut self, line: &[u8]) {
+        if may_be_result(line) {
+            self.read(plain(line).trim_end());
+        }
+    }
+
+    fn read(&mut self, line: &str) {
         let total = cargo(line)
             .or_else(|| nextest(line))
             .or_else(|| pytest(line))
@@ -191,6 +199,32 @@ impl GoLines {
         let is_counted = has_tests || (self.is_empty && !self.uncounted);
         is_counted.then_some(self.tests)
     }
+}
+
+/// Whether a line could say something about tests. A program prints millions of lines, of which
+/// few do, so most have to be recognized by a look at their first bytes.
+fn may_be_result(line: &[u8]) -> bool {
+    let start = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'='));
+    let Some(start) = start.map(|start| &line[start..]) else { return false };
+    let begins = |words: &[&str]| words.iter().any(|word| start.starts_with(word.as_bytes()));
+    let is_known = match start[0] {
+        b'0'..=b'9' => start.contains_str(" in ") || begins(&["1..0"]),
+        b't' => begins(&["test result: "]) || line.trim_ascii_end().ends_with(b"FAILED"),
+        b'n' => begins(&["no tests ran", "not ok "]),
+        b'o' => begins(&["ok "]),
+        b'#' => begins(&["# "]),
+        b'-' => begins(&["--- "]),
+        b'?' => begins(&["?   \t"]),
+        b'E' => begins(&["ERROR "]),
+        b'F' => begins(&["FAIL"]),
+        b'N' => begins(&["No test"]),
+        b'S' => begins(&["Summary ["]),
+        b'T' => begins(&["Tests", "TAP version "]),
+        // Escape sequences, and the first byte of bullets and crosses.
+        0x1b | 0xe2 => true,
+        _ => false,
+    };
+    is_known || line.find_byte(0x1b).is_some()
 }
 
 /// `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s`

@@ -7,11 +7,10 @@
 //! ```
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     io::{self, BufReader, Read as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -31,7 +30,8 @@ use super::{
     output::{FinishedOutput, OutputLog, OutputReader},
     programs, results,
     scoped::{ScopedTree, tree_root},
-    tree::{Tree, TreeCache, TreeError},
+    tree::TreeError,
+    trees::ProjectTrees,
 };
 use crate::process::{
     self, Launch,
@@ -48,7 +48,7 @@ pub struct CheckRunner {
     /// Where locks and output are kept.
     home: PathBuf,
     mark: String,
-    caches: Mutex<BTreeMap<PathBuf, Arc<Mutex<TreeCache>>>>,
+    trees: ProjectTrees,
 }
 
 /// A check to run.
@@ -123,12 +123,13 @@ impl CheckRunner {
     pub fn new(home: &Path) -> Self {
         // Another mark than that of runs: a server that starts ends every process with that one.
         let mark = format!("checks-{}", process::mark(home));
-        Self { home: home.join("checks"), mark, caches: Mutex::default() }
+        let home = home.join("checks");
+        Self { trees: ProjectTrees::new(&home), home, mark }
     }
 
-    /// The files a check depends on, as they are now.
-    pub(super) fn state(&self, order: &CheckOrder) -> Result<TreeState, TreeError> {
-        Ok(self.scoped_tree(order)?.state)
+    /// The files of projects.
+    pub(super) fn trees(&self) -> &ProjectTrees {
+        &self.trees
     }
 
     /// Waits until no other check uses a directory.
@@ -193,10 +194,10 @@ impl CheckRunner {
 
     fn lay_out(&self, order: &CheckOrder) -> Result<(CleanCheckout, TreeState), CheckRunError> {
         let root = tree_root(&order.root);
-        let tree = self.tree(&root)?;
+        let tree = self.trees.tree(&root)?;
         let checkout = CleanCheckout::lay_out(&self.checkouts(), &order.id, &root, &tree)
             .map_err(CheckRunError::Clean)?;
-        Ok((checkout, ScopedTree::of(tree, &root, order).state))
+        Ok((checkout, ScopedTree::of(&tree, &root, order).state))
     }
 
     async fn run_in_place(
@@ -225,35 +226,13 @@ impl CheckRunner {
         Ok(CheckOutcome { verdict, end, results, tree, duration, output, tails, program })
     }
 
-    fn scoped_tree(&self, order: &CheckOrder) -> Result<ScopedTree, TreeError> {
-        let root = tree_root(&order.root);
-        Ok(ScopedTree::of(self.tree(&root)?, &root, order))
-    }
-
-    fn tree(&self, root: &Path) -> Result<Tree, TreeError> {
-        let cache = {
-            let mut caches = self.caches();
-            if !caches.contains_key(root) {
-                // Clean checkouts come and go.
-                caches.retain(|known, _| known.is_dir());
-            }
-            caches.entry(root.to_owned()).or_default().clone()
-        };
-        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-        Tree::read(root, &mut cache)
-    }
-
-    fn caches(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Mutex<TreeCache>>>> {
-        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn scoped_tree_async(
         self: &Arc<Self>,
         order: &CheckOrder,
     ) -> Result<ScopedTree, CheckRunError> {
         let runner = self.clone();
         let asked = order.clone();
-        let read = blocking(move || runner.scoped_tree(&asked)).await?;
+        let read = blocking(move || runner.trees.scoped(&asked)).await?;
         match (read, &order.purpose) {
             (Ok(tree), _) => Ok(tree),
             (Err(error), CheckPurpose::Proof) => Err(error.into()),

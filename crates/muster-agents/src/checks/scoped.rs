@@ -19,15 +19,15 @@ pub(super) struct ScopedTree {
 
 impl ScopedTree {
     /// The part of a tree that a check depends on.
-    pub(super) fn of(tree: Tree, root: &Path, order: &CheckOrder) -> Self {
-        let paths = paths_below(root, order);
-        let scope = tree.scope((!paths.is_empty()).then(|| Globs::new(&paths)).as_ref());
+    pub(super) fn of(tree: &Tree, root: &Path, order: &CheckOrder) -> Self {
+        let globs = globs_below(root, &order.root, &order.definition.paths);
+        let scope = tree.scope(globs.as_ref());
         let state = TreeState {
-            tree: tree.digest(),
+            tree: tree.whole().digest.clone(),
             scope: scope.digest.clone(),
-            unbound: tree.unbound,
-            commit: tree.commit,
-            branch: tree.branch,
+            unbound: tree.unbound.clone(),
+            commit: tree.commit.clone(),
+            branch: tree.branch.clone(),
         };
         Self { state, scope }
     }
@@ -45,9 +45,10 @@ pub(super) fn tree_root(project: &Path) -> PathBuf {
     repository.unwrap_or(project).to_owned()
 }
 
-/// The globs of a check, relative to the root of the tree.
-fn paths_below(root: &Path, order: &CheckOrder) -> Vec<String> {
-    let prefix = order.root.strip_prefix(root).unwrap_or(Path::new(""));
-    let paths = order.definition.paths.iter();
-    paths.map(|glob| prefix.join(glob).to_string_lossy().into_owned()).collect()
+/// Globs of a project, relative to the root of the tree; `None` without any.
+pub(super) fn globs_below(root: &Path, project: &Path, globs: &[String]) -> Option<Globs> {
+    let prefix = project.strip_prefix(root).unwrap_or(Path::new(""));
+    let below = globs.iter().map(|glob| prefix.join(glob).to_string_lossy().into_owned());
+    let below: Vec<String> = below.collect();
+    (!below.is_empty()).then(|| Globs::new(&below))
 }

@@ -14,7 +14,9 @@
 
 mod context;
 mod files;
+mod project;
 mod records;
+mod shown;
 mod waiter;
 mod work;
 
@@ -30,26 +32,29 @@ use muster_core::{
     checks::{
         definition::CheckDefinition,
         ledger::CheckLedger,
-        record::{CheckRecord, TreeState},
+        record::{CheckRecord, CheckedWork, TreeState},
     },
     run::hash::sha256_hex,
     tasks::{TaskRejection, command::RequestCheck, id::CheckRunId, id::WorkspaceId},
 };
 use muster_engine::{Engine, ExecuteError};
 use muster_store::StoreError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 pub use files::OutputPiece;
+pub use shown::ShownOutput;
 pub use waiter::CheckWaiter;
 
 use self::{
-    context::{RunName, ServiceContext},
+    context::{ActiveRun, RunName, ServiceContext},
     records::CheckRecords,
     work::CheckJob,
 };
 use super::{
     runner::{CheckOrder, CheckPurpose, CheckRunner},
-    tree::{Tree, TreeCache, TreeError},
+    tree::TreeError,
 };
 
 /// Days that the file of an output is kept unless the settings say otherwise.
@@ -75,6 +80,8 @@ pub struct CheckWish {
     pub fresh: bool,
     /// Who asks for it.
     pub by: Option<Arc<Author>>,
+    /// What it is asked for.
+    pub asked_for: Option<CheckedWork>,
 }
 
 /// Where to get the verdict.
@@ -89,7 +96,9 @@ pub struct CheckTicket {
 }
 
 /// How far a run is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum CheckPhase {
     /// Its turn has not come yet.
     Queued,
@@ -153,14 +162,7 @@ impl CheckService {
     /// The files a check depends on, as they are now.
     pub fn state(&self, wish: &CheckWish) -> Result<TreeState, CheckServiceError> {
         let order = order(wish, String::new(), wish.real_root()?);
-        Ok(self.context.runner.state(&order)?)
-    }
-
-    /// Whether the files of a project are the ones of this state, and exactly those of its commit.
-    pub fn is_commit(&self, root: &Path, state: &TreeState) -> Result<bool, CheckServiceError> {
-        let tree = Tree::read(root, &mut TreeCache::default())?;
-        let is_same = tree.digest() == state.tree && tree.commit == state.commit;
-        Ok(is_same && tree.is_its_commit(root)?)
+        Ok(self.context.runner.trees().state(&order)?)
     }
 
     /// Finds or starts the run that gives the verdict. Returns as soon as its intent is stored.
@@ -195,6 +197,7 @@ impl CheckService {
             directory: wish.root.to_string_lossy().into_owned(),
             runner: context.records.identity(),
             files: files.clone(),
+            asked_for: wish.asked_for,
         };
         let run = context.records.request(&wish, request)?;
         let job = CheckJob::of(wish, run);
@@ -215,6 +218,7 @@ impl CheckService {
                 let days = self.context.log_days;
                 runtime.spawn_blocking(move || {
                     files::remove_old(&runner.logs(), days);
+                    files::remove_old(&runner.trees().cache_folder(), days);
                     runner.sweep();
                 });
                 runtime
@@ -259,11 +263,13 @@ impl CheckService {
         reason: &str,
     ) -> Result<(), CheckServiceError> {
         let name = (workspace.clone(), run);
-        let cancel = self.context.active().get(&name).map(|active| Arc::clone(&active.cancel));
-        match cancel {
-            // Its own task records the end, after the processes are gone.
-            Some(cancel) => cancel.notify_one(),
-            None => self.context.end_foreign(workspace, run, reason)?,
+        // Its own task records the end, after the processes are gone.
+        let is_ours = self.context.active().get_mut(&name).map(|active| {
+            active.reason = Some(reason.to_owned());
+            active.end();
+        });
+        if is_ours.is_none() {
+            self.context.end_foreign(workspace, run, reason)?;
         }
         let until = Instant::now() + STOP_MAX;
         self.context.is_active(&name, until);
@@ -274,8 +280,8 @@ impl CheckService {
     pub fn stop(&self) {
         let until = Instant::now() + STOP_MAX;
         let all: Vec<RunName> = {
-            let active = self.context.active();
-            active.values().for_each(|active| active.cancel.notify_one());
+            let mut active = self.context.active();
+            active.values_mut().for_each(ActiveRun::end);
             active.keys().cloned().collect()
         };
         for name in all {
@@ -300,6 +306,28 @@ impl CheckService {
         offset: u64,
     ) -> io::Result<OutputPiece> {
         files::read(&self.context.runner.log_path(&log_name(workspace, run)), offset)
+    }
+
+    /// A piece of the output of a run as it may be shown, from an offset on, and whether the run
+    /// has ended; `None` if there is no file of it.
+    pub fn shown_output(
+        &self,
+        workspace: &WorkspaceId,
+        run: CheckRunId,
+        at: (u64, bool),
+    ) -> io::Result<Option<ShownOutput>> {
+        shown::read(&self.context.runner.log_path(&log_name(workspace, run)), at)
+    }
+
+    /// The newest runs of a check, or of all checks.
+    pub fn newest(
+        &self,
+        workspace: &WorkspaceId,
+        check: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<CheckRecord>, CheckServiceError> {
+        self.context.recover(workspace, None)?;
+        self.context.records.newest(workspace, check, limit)
     }
 
     /// The record of a run.
@@ -335,9 +363,12 @@ impl Drop for CheckService {
 
 impl CheckWish {
     fn real_root(&self) -> Result<PathBuf, CheckServiceError> {
-        let root = &self.root;
-        root.canonicalize().map_err(|error| CheckServiceError::Root { root: root.clone(), error })
+        real(&self.root)
     }
+}
+
+fn real(root: &Path) -> Result<PathBuf, CheckServiceError> {
+    root.canonicalize().map_err(|error| CheckServiceError::Root { root: root.to_owned(), error })
 }
 
 /// Names the files and marks the processes of a run; runs of other workspaces have other names.

@@ -5,24 +5,27 @@
 //!   link that leaves what is walked ──► the digest does not cover what it leads to: unbound
 //! ```
 
+mod cache;
 mod commit;
+mod entry;
+mod folder;
 mod walk;
 
 use std::{
-    ffi::OsStr,
     fs::File,
-    io::{self, Read as _},
-    os::unix::ffi::OsStrExt as _,
+    io,
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
 };
 
 use muster_core::run::hash::hex;
 use sha2::{Digest as _, Sha256};
 
-use self::walk::{FileStamp, TreeWalk};
+use self::walk::TreeWalk;
 use super::globs::Globs;
 
-pub(crate) use walk::TreeCache;
+pub(crate) use cache::TreeCache;
+pub(super) use entry::{EntryKind, TreeEntry};
 
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -37,37 +40,19 @@ pub enum TreeError {
     Git(String),
 }
 
-/// What an entry is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(super) enum EntryKind {
-    File = b'f',
-    Link = b'l',
-    /// Or a socket.
-    Pipe = b'p',
-    Device = b'd',
-}
-
-/// One file, link or other entry.
-#[derive(Debug)]
-struct TreeEntry {
-    /// Relative to the root.
-    path: Vec<u8>,
-    kind: EntryKind,
-    mode: u32,
-    hash: [u8; 32],
-    stamp: FileStamp,
-}
-
 /// All files that the digest covers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tree {
-    entries: Vec<TreeEntry>,
+    /// In the order of their paths, as bytes.
+    entries: Vec<Arc<TreeEntry>>,
     /// Why a verdict on it holds for no later call.
     pub(crate) unbound: Option<String>,
+    /// Whether all files were read; without a repository there is a limit.
+    pub(super) is_complete: bool,
     /// Empty without a repository or a commit.
     pub(crate) commit: String,
     pub(crate) branch: Option<String>,
+    whole: OnceLock<Scope>,
 }
 
 /// The part of a tree that a check depends on.
@@ -82,46 +67,79 @@ impl Tree {
     /// Reads the files of a directory and all below it.
     pub(crate) fn read(root: &Path, cache: &mut TreeCache) -> Result<Self, TreeError> {
         let root = root.canonicalize().map_err(|error| unreadable(root, error))?;
-        let mut walk = TreeWalk::new(&root, cache);
-        if is_repository(&root.join(".git")) {
-            walk.repository(&root)?;
+        let walk = TreeWalk::new(&root, cache);
+        let (tree, fresh) = if is_repository(&root.join(".git")) {
+            walk.repository()?
         } else if ["HEAD", "objects", "refs"].iter().all(|name| root.join(name).exists()) {
             return Err(TreeError::Bare(root));
         } else {
-            walk.plain_directory()?;
-        }
-        Ok(walk.tree())
-    }
-
-    /// Identifies all of it.
-    pub(crate) fn digest(&self) -> String {
-        self.scope(None).digest
+            walk.plain_directory()?
+        };
+        *cache = fresh;
+        Ok(tree)
     }
 
     /// Its entries, each with a path relative to the root.
     pub(super) fn files(&self) -> impl Iterator<Item = (&Path, EntryKind)> {
-        let path = |entry| Path::new(OsStr::from_bytes(entry));
-        self.entries.iter().map(move |entry| (path(&entry.path), entry.kind))
+        self.entries.iter().map(|entry| (entry.path(), entry.kind))
+    }
+
+    /// The entries that globs cover.
+    pub(super) fn covered<'a>(&'a self, globs: &'a Globs) -> impl Iterator<Item = &'a TreeEntry> {
+        self.entries.iter().map(AsRef::as_ref).filter(|entry| globs.cover(&entry.path))
+    }
+
+    /// All of it. Computed once.
+    pub(crate) fn whole(&self) -> &Scope {
+        self.whole.get_or_init(|| Scope::of(self.entries.iter()))
     }
 
     /// The entries that globs cover, all of them without any.
     pub(crate) fn scope(&self, globs: Option<&Globs>) -> Scope {
-        let mut digest = Sha256::new();
-        let mut touched = Sha256::new();
-        for entry in &self.entries {
-            if globs.is_some_and(|globs| !globs.cover(&entry.path)) {
-                continue;
-            }
-            digest.update((entry.path.len() as u64).to_le_bytes());
-            digest.update(&entry.path);
-            digest.update([entry.kind as u8]);
-            digest.update(entry.mode.to_le_bytes());
-            digest.update(entry.hash);
-            touched.update(entry.stamp.inode.to_le_bytes());
-            touched.update(entry.stamp.changed.0.to_le_bytes());
-            touched.update(entry.stamp.changed.1.to_le_bytes());
+        match globs {
+            Some(globs) => Scope::of(self.entries.iter().filter(|entry| globs.cover(&entry.path))),
+            None => self.whole().clone(),
         }
-        Scope { digest: hex(&digest.finalize()), touched: touched.finalize().into() }
+    }
+}
+
+impl Scope {
+    fn of<'a>(entries: impl Iterator<Item = &'a Arc<TreeEntry>>) -> Self {
+        let mut digest = BufferedHash::default();
+        let mut touched = BufferedHash::default();
+        for entry in entries {
+            digest.add(&(entry.path.len() as u64).to_le_bytes());
+            digest.add(&entry.path);
+            digest.add(&[entry.kind as u8]);
+            digest.add(&entry.mode.to_le_bytes());
+            digest.add(&entry.hash);
+            touched.add(&entry.stamp.inode.to_le_bytes());
+            touched.add(&entry.stamp.changed.0.to_le_bytes());
+            touched.add(&entry.stamp.changed.1.to_le_bytes());
+        }
+        Self { digest: hex(&digest.finish()), touched: touched.finish() }
+    }
+}
+
+/// A hash of many small pieces, of which each alone would cost more than its bytes.
+#[derive(Default)]
+struct BufferedHash {
+    hash: Sha256,
+    buffer: Vec<u8>,
+}
+
+impl BufferedHash {
+    fn add(&mut self, piece: &[u8]) {
+        self.buffer.extend_from_slice(piece);
+        if self.buffer.len() >= CHUNK_BYTES {
+            self.hash.update(&self.buffer);
+            self.buffer.clear();
+        }
+    }
+
+    fn finish(mut self) -> [u8; 32] {
+        self.hash.update(&self.buffer);
+        self.hash.finalize().into()
     }
 }
 
@@ -135,15 +153,7 @@ fn unreadable(path: &Path, error: io::Error) -> TreeError {
 }
 
 pub(super) fn hash_of(path: &Path) -> io::Result<[u8; 32]> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        match file.read(&mut chunk)? {
-            0 => return Ok(hash.finalize().into()),
-            count => hash.update(&chunk[..count]),
-        }
-    }
+    folder::hash_of_file(File::open(path)?, &mut vec![0; CHUNK_BYTES])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{RunnerLines, junit};
 
 fn read(output: &str) -> String {
     let mut lines = RunnerLines::default();
-    output.lines().for_each(|line| lines.take(line));
+    output.lines().for_each(|line| lines.take(line.as_bytes()));
     lines.results().map_or("unknown".to_owned(), |results| {
         let counts = results.counts;
         let failed = results.failed.join(", ");
@@ -73,6 +73,15 @@ fn several_runners_add_up_and_prose_is_not_a_result() {
 }
 
 #[test]
+fn colors_hide_nothing() {
+    let colored = "test a::c ... \x1b[31mFAILED\x1b[0m\n\x1b[1mtest result\x1b[0m: FAILED. \
+        1 passed; 1 failed; 0 ignored";
+    assert_eq!(read(colored), "1/1/0 a::c");
+    assert_eq!(read("\x1b[32m\x1b[1m3 passed\x1b[0m\x1b[32m in 0.01s\x1b[0m"), "3/0/0");
+    assert_eq!(read("T\x1b[1mests:\x1b[0m   2 passed, 2 total"), "2/0/0");
+}
+
+#[test]
 fn a_junit_report_names_its_tests() {
     let report = r#"<testsuites><testsuite name="s" tests="3" failures="1" errors="0">
         <testcase name="a" classname="c" time="0.1"/>
@@ -89,10 +98,9 @@ fn a_junit_report_names_its_tests() {
 
 #[test]
 fn the_output_of_a_failed_test_in_that_of_nextest_is_not_counted() {
-    let mut lines = RunnerLines::default();
-    lines
-        .take("    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 1 filtered out");
-    lines.take("     Summary [   0.005s] 2 tests run: 1 passed, 1 failed, 0 skipped");
-    let counts = lines.results().unwrap().counts;
-    assert_eq!((counts.passed, counts.failed), (1, 1));
+    let read = read(
+        "    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 1 filtered out\n     \
+         Summary [   0.005s] 2 tests run: 1 passed, 1 failed, 0 skipped",
+    );
+    assert_eq!(read, "1/1/0");
 }

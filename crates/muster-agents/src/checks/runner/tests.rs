@@ -153,9 +153,9 @@ async fn the_same_files_have_the_same_scope_and_others_have_not() {
     let project = Project::new();
     let ran = project.run("true", "").await;
     let order = project.order("true", "");
-    assert_eq!(project.runner.state(&order).unwrap(), ran.tree);
+    assert_eq!(project.runner.trees().state(&order).unwrap(), ran.tree);
     std::fs::write(project.root().join("source"), "two").unwrap();
-    assert_ne!(project.runner.state(&order).unwrap().scope, ran.tree.scope);
+    assert_ne!(project.runner.trees().state(&order).unwrap().scope, ran.tree.scope);
 }
 
 #[tokio::test]
@@ -254,7 +254,7 @@ async fn a_clean_check_runs_on_a_copy_and_touches_nothing_of_the_project() {
     assert!(!output.contains(project.root().to_str().unwrap()), "{output}");
     assert!(output.contains(" M source\n?? inner/\n?? new\n2\ntwo\nnew\nx\n"), "{output}");
     assert_eq!(content(&project.root()), before);
-    assert_eq!(project.runner.state(&order).unwrap(), ran.tree);
+    assert_eq!(project.runner.trees().state(&order).unwrap(), ran.tree);
     let left = std::fs::read_dir(project.folder.path().join("store/checks/clean")).unwrap();
     assert_eq!(left.count(), 0);
     // What it does to its own files is not hidden by the copy.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use muster_core::{
-    checks::record::CheckRecord,
+    checks::{changes::ChangesSince, record::CheckRecord},
     tasks::id::{CheckRunId, WorkspaceId},
 };
 use tokio::sync::Notify;
@@ -19,16 +19,28 @@ use super::{
     records::{self, CheckRecords},
     work::CheckJob,
 };
-use crate::checks::runner::CheckRunner;
+use crate::checks::{changes::KnownChanges, look::ProjectView, runner::CheckRunner};
 
 /// A run that this process is responsible for.
 pub(super) struct ActiveRun {
     pub(super) wish: CheckWish,
     pub(super) scope: String,
     pub(super) watch: CheckWatch,
-    pub(super) cancel: Arc<Notify>,
+    cancel: Arc<Notify>,
+    /// It is about to end without a verdict, so no other caller may join it.
+    is_cancelled: bool,
+    /// Why it is cancelled, if the caller gave a reason.
+    pub(super) reason: Option<String>,
     /// Callers that wait for it.
     pub(super) waiting: usize,
+}
+
+impl ActiveRun {
+    /// Ends it without a verdict; its own task records that.
+    pub(super) fn end(&mut self) {
+        self.is_cancelled = true;
+        self.cancel.notify_one();
+    }
 }
 
 pub(super) type RunName = (WorkspaceId, CheckRunId);
@@ -40,11 +52,20 @@ pub(super) struct ServiceContext {
     /// A run has left `active`.
     left: Condvar,
     pub(super) log_days: u64,
+    changes: Mutex<KnownChanges>,
 }
 
 impl ServiceContext {
     pub(super) fn new(records: CheckRecords, runner: Arc<CheckRunner>, log_days: u64) -> Self {
-        Self { records, runner, active: Mutex::default(), left: Condvar::new(), log_days }
+        let left = Condvar::new();
+        let changes = Mutex::default();
+        Self { records, runner, active: Mutex::default(), left, log_days, changes }
+    }
+
+    /// What changed in a project since a commit.
+    pub(super) fn changes(&self, view: &ProjectView<'_>, commit: &str) -> Option<ChangesSince> {
+        let mut known = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        known.since(&self.runner, view, commit)
     }
 
     pub(super) fn active(&self) -> MutexGuard<'_, BTreeMap<RunName, ActiveRun>> {
@@ -61,6 +82,7 @@ impl ServiceContext {
         let active = self.active();
         let same = active.iter().find(|((workspace, _), active)| {
             *workspace == wish.workspace
+                && !active.is_cancelled
                 && active.wish.name == wish.name
                 && active.wish.root == wish.root
                 && active.scope == scope
@@ -72,8 +94,16 @@ impl ServiceContext {
     pub(super) fn enter(&self, job: &CheckJob, scope: String) {
         let watch = CheckWatch { phase: CheckPhase::Queued, bytes: 0, since: Instant::now() };
         let cancel = Arc::clone(&job.cancel);
-        let active = ActiveRun { wish: job.wish.clone(), scope, watch, cancel, waiting: 0 };
+        let wish = job.wish.clone();
+        let active =
+            ActiveRun { wish, scope, watch, cancel, is_cancelled: false, reason: None, waiting: 0 };
         self.active().insert(job.name(), active);
+    }
+
+    /// Why a run was cancelled.
+    pub(super) fn cancelled(&self, name: &RunName) -> String {
+        let reason = self.active().get(name).and_then(|active| active.reason.clone());
+        reason.unwrap_or_else(|| "it was cancelled".to_owned())
     }
 
     pub(super) fn leave(&self, name: &RunName) {

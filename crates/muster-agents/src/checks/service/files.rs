@@ -48,7 +48,7 @@ pub(super) fn read(path: &Path, offset: u64) -> io::Result<OutputPiece> {
     Ok(OutputPiece { bytes, next })
 }
 
-/// Removes the files of runs that ended many days ago.
+/// Removes files that were written many days ago.
 pub(super) fn remove_old(folder: &Path, days: u64) {
     let age = DAY.saturating_mul(u32::try_from(days).unwrap_or(u32::MAX));
     let Some(oldest) = SystemTime::now().checked_sub(age) else { return };
@@ -58,7 +58,7 @@ pub(super) fn remove_old(folder: &Path, days: u64) {
         if changed.is_ok_and(|changed| changed < oldest)
             && let Err(error) = fs::remove_file(&path)
         {
-            tracing::warn!(path = %path.display(), %error, "could not remove an old output file");
+            tracing::warn!(path = %path.display(), %error, "could not remove an old file");
         }
     }
 }

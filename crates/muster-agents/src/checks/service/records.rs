@@ -137,6 +137,15 @@ impl CheckRecords {
         self.read(workspace, lookup::unfinished_checks)
     }
 
+    pub(super) fn newest(
+        &self,
+        workspace: &WorkspaceId,
+        check: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<CheckRecord>, CheckServiceError> {
+        self.read(workspace, |docs| lookup::newest_checks(docs, check, limit))
+    }
+
     /// Whether an older run waits for the same directory: it goes first.
     pub(super) fn is_next(
         &self,

@@ -56,7 +56,8 @@ impl Project {
         let definition = project::read(&file).unwrap().definition.checks["a"].clone();
         let root = self.path("work");
         let name = "a".to_owned();
-        CheckWish { workspace: workspace(), root, name, definition, fresh: false, by: None }
+        let workspace = workspace();
+        CheckWish { workspace, root, name, definition, fresh: false, by: None, asked_for: None }
     }
 
     fn runs(&self) -> usize {
@@ -245,6 +246,7 @@ fn abandoned(project: &Project, service: &CheckService, wish: &CheckWish) -> Che
         directory: wish.root.canonicalize().unwrap().to_string_lossy().into_owned(),
         runner,
         files: service.state(wish).unwrap(),
+        asked_for: None,
     };
     let run = service.context.records.request(wish, request).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -26,11 +26,11 @@ impl CheckWaiter {
     /// The caller does not want the verdict any more. Ends the run if nobody else waits for it; its
     /// processes are killed soon.
     pub fn give_up(&self) {
-        self.leave(|last| last.cancel.notify_one());
+        self.leave(ActiveRun::end);
     }
 
     /// Stops waiting; `at_last` is called if nobody else waits for the run.
-    fn leave(&self, at_last: impl FnOnce(&ActiveRun)) {
+    fn leave(&self, at_last: impl FnOnce(&mut ActiveRun)) {
         if self.has_left.swap(true, Ordering::Relaxed) {
             return;
         }

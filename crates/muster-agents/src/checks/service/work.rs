@@ -65,7 +65,7 @@ pub(super) async fn perform(context: Arc<ServiceContext>, job: CheckJob) {
             ended.unwrap_or_else(|error| WorkEnd::Interrupted(error.to_string()))
         }
         // The processes are dead by then: they die with the work.
-        () = job.cancel.notified() => WorkEnd::Interrupted("it was cancelled".to_owned()),
+        () = job.cancel.notified() => WorkEnd::Interrupted(context.cancelled(&job.name())),
     };
     let workspace = &job.wish.workspace;
     let (stored, lock) = match ended {
@@ -123,7 +123,7 @@ async fn answer(
 ) -> Result<Option<CheckRunId>, WorkError> {
     let runner = Arc::clone(&context.runner);
     let order = job.order.clone();
-    let read = tokio::task::spawn_blocking(move || runner.state(&order));
+    let read = tokio::task::spawn_blocking(move || runner.trees().state(&order));
     let files: TreeState = read.await?.map_err(CheckRunError::Tree)?;
     if files.unbound.is_some() {
         return Ok(None);

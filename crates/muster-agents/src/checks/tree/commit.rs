@@ -23,11 +23,11 @@ impl Tree {
         for entry in &self.entries {
             let mode = if entry.mode & 0o100 == 0 { "100644" } else { "100755" };
             let is_plain = entry.kind == EntryKind::File && !entry.path.contains(&b'\n');
-            match listed.get(entry.path.as_slice()) {
+            match listed.get(entry.path.as_ref()) {
                 Some((listed, object)) if is_plain && *listed == mode => objects.push(*object),
                 Some(_) | None => return Ok(false),
             }
-            paths.push(entry.path.as_slice());
+            paths.push(entry.path.as_ref());
         }
         Ok(listed.len() == paths.len() && git.objects(&paths).map_err(TreeError::Git)? == objects)
     }

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use super::{Tree, TreeCache, TreeError};
-use crate::checks::globs::Globs;
+use crate::checks::{globs::Globs, trees::ProjectTrees};
 
 /// Runs a script in a folder.
 fn shell(folder: &Path, script: &str) {
@@ -34,7 +34,7 @@ fn repository() -> tempfile::TempDir {
 }
 
 fn digest(folder: &Path) -> String {
-    Tree::read(folder, &mut TreeCache::default()).unwrap().digest()
+    Tree::read(folder, &mut TreeCache::default()).unwrap().whole().digest.clone()
 }
 
 #[test]
@@ -179,11 +179,11 @@ fn the_cache_is_used_and_never_believed_when_a_file_changed() {
     let folder = repository();
     shell(folder.path(), "touch -d '1 hour ago' src/a src/b");
     let mut cache = TreeCache::default();
-    let first = Tree::read(folder.path(), &mut cache).unwrap().digest();
-    assert_eq!(Tree::read(folder.path(), &mut cache).unwrap().digest(), first);
+    let first = Tree::read(folder.path(), &mut cache).unwrap().whole().digest.clone();
+    assert_eq!(Tree::read(folder.path(), &mut cache).unwrap().whole().digest.clone(), first);
     // The same size and the same time of the last change; only the system's own stamp differs.
     shell(folder.path(), "echo ONE > src/a; touch -d '1 hour ago' src/a");
-    assert_ne!(Tree::read(folder.path(), &mut cache).unwrap().digest(), first);
+    assert_ne!(Tree::read(folder.path(), &mut cache).unwrap().whole().digest.clone(), first);
 }
 
 #[test]
@@ -206,23 +206,60 @@ fn a_scope_is_the_part_its_globs_cover() {
     assert_ne!(again, source);
 }
 
+/// Names that sort differently as paths than as names, and at several depths.
+#[test]
+fn entries_are_in_the_order_of_their_paths() {
+    let folder = repository();
+    let script = "mkdir -p a a-b a.b/c a0; for d in a a-b a.b a.b/c a0; do echo x > $d/x; done
+        echo x > a-; echo x > a.; echo x > a1; echo x > A; echo x > 'é'";
+    shell(folder.path(), script);
+    let tree = Tree::read(folder.path(), &mut TreeCache::default()).unwrap();
+    let paths: Vec<_> = tree.files().map(|(path, _)| path.as_os_str().to_owned()).collect();
+    let mut sorted = paths.clone();
+    sorted.sort();
+    assert_eq!(paths, sorted);
+    assert_eq!(paths.len(), 15);
+}
+
+#[test]
+fn too_many_files_without_a_repository_are_unbound_and_the_same_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mkdir $(seq 26); for d in *; do (cd $d; seq 2000 | xargs touch); done";
+    shell(folder.path(), script);
+    let read = || Tree::read(folder.path(), &mut TreeCache::default()).unwrap();
+    let tree = read();
+    assert!(tree.unbound.as_ref().unwrap().contains("50000 files"), "{:?}", tree.unbound);
+    assert_eq!(tree.whole(), read().whole());
+    shell(folder.path(), "rm -r 25 26");
+    assert_eq!(read().unbound, None);
+}
+
 /// PROOF: 50,000 files, nothing changed since. A measurement to run on an optimized build with
 /// `--run-ignored only --no-capture`.
 #[test]
 #[ignore = "prints figures"]
 fn speed_of_50_000_files() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "git init -q .; for a in $(seq 500); do mkdir -p d$((a % 25))/e$a
-        for b in $(seq 100); do echo $a $b > d$((a % 25))/e$a/file-$b.txt; done; done
+    let root = &folder.path().canonicalize().unwrap().join("work");
+    std::fs::create_dir(root).unwrap();
+    let script = "git init -q .; for a in $(seq 2000); do mkdir -p d$((a % 40))/e$a
+        (cd d$((a % 40))/e$a; for b in $(seq 25); do echo $a $b > file-$b.txt; done); done
         echo '*.log' > .gitignore; git add .; git commit -qm first; sleep 3";
-    shell(folder.path(), script);
-    let mut cache = TreeCache::default();
-    for round in 0..8 {
-        let began = std::time::Instant::now();
-        let tree = Tree::read(folder.path(), &mut cache).unwrap();
-        let read = began.elapsed();
-        let digests = (tree.digest(), tree.scope(Some(&Globs::new(&["d1/**".to_owned()]))));
-        println!("round {round}: {read:?} read, {:?} with digests", began.elapsed());
-        assert!(!digests.0.is_empty());
+    shell(root, script);
+    let globs = Globs::new(&["d1/**".to_owned()]);
+    for process in 0..2 {
+        let trees = ProjectTrees::new(&folder.path().join("checks"));
+        for round in 0..8 {
+            let began = std::time::Instant::now();
+            let tree = trees.tree(root).unwrap();
+            let read = began.elapsed();
+            assert!(!tree.whole().digest.is_empty());
+            let whole = began.elapsed();
+            assert!(tree.scope(Some(&globs)) != *tree.whole());
+            let all = began.elapsed();
+            println!(
+                "process {process} round {round}: {read:?} read, {whole:?} all, {all:?} scope"
+            );
+        }
     }
 }

@@ -1,286 +1,352 @@
-//! The walk over the files of a project: which of them count, and their hashes.
+//! The walk over the files of a project: which folders are read, by several threads at a time, and
+//! what of them counts.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    fs::{self, DirEntry, Metadata},
-    io,
-    os::unix::{
-        ffi::{OsStrExt as _, OsStringExt as _},
-        fs::{FileTypeExt as _, MetadataExt as _},
-    },
+    collections::{BTreeMap, HashMap},
+    fs,
+    num::NonZero,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use sha2::{Digest as _, Sha256};
-
-use super::{EntryKind, Tree, TreeEntry, TreeError, hash_of, is_repository, unreadable};
-use crate::checks::head::{GitReader, Head};
+use super::{
+    EntryKind, Tree, TreeCache, TreeError,
+    entry::TreeEntry,
+    folder::{ListedItem, Listing, OpenFolder, below},
+    is_repository, unreadable,
+};
+use crate::checks::head::{GitReader, Head, HeadFolder};
 
 /// Files of a project without a repository; more are not read.
 const FILES_WITHOUT_GIT_MAX: usize = 50_000;
-/// A file that changed this recently may change again without a new time stamp.
-const YOUNG: Duration = Duration::from_secs(2);
-
-/// When a file was last touched; the same stamp means the same bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct FileStamp {
-    pub(super) inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    pub(super) changed: (i64, i64),
-}
-
-impl FileStamp {
-    fn of(data: &Metadata) -> Self {
-        Self {
-            inode: data.ino(),
-            size: data.size(),
-            modified: (data.mtime(), data.mtime_nsec()),
-            changed: (data.ctime(), data.ctime_nsec()),
-        }
-    }
-
-    /// Whether a later change could leave the stamp as it is.
-    fn is_young(&self, now: Duration) -> bool {
-        let recent = now.saturating_sub(YOUNG).as_secs();
-        [self.modified, self.changed]
-            .iter()
-            .any(|(seconds, _)| u64::try_from(*seconds).is_ok_and(|seconds| seconds >= recent))
-    }
-}
-
-/// Hashes of files that were read before.
-#[derive(Default)]
-pub(crate) struct TreeCache {
-    /// By the bytes of the path: those of a path hash slowly.
-    hashes: HashMap<Vec<u8>, (FileStamp, [u8; 32])>,
-    heads: BTreeMap<PathBuf, Arc<Head>>,
-}
+/// More do not help: the kernel's own locks are what they wait for.
+const THREADS_MAX: usize = 4;
 
 /// A repository within the walk.
 struct Level {
-    root: PathBuf,
+    /// Bytes of paths before the part that is relative to the repository.
+    start: usize,
     head: Arc<Head>,
 }
 
 impl Level {
-    fn outside_of_git(root: &Path) -> Self {
-        Self { root: root.to_owned(), head: Arc::new(Head::default()) }
+    fn within<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        path.get(self.start..).unwrap_or_default()
     }
+}
 
-    /// A path relative to the repository.
-    fn name<'a>(&self, path: &'a Path) -> &'a [u8] {
-        below(&self.root, path)
-    }
+/// A folder that is still to be read.
+struct FolderJob {
+    /// Relative to the root.
+    path: Box<[u8]>,
+    level: Arc<Level>,
+    /// Then only files of the commit count.
+    is_ignored: bool,
+}
+
+/// A folder that was read, and the folders in it.
+struct ReadFolder {
+    listing: Listing,
+    jobs: Vec<FolderJob>,
+    work: u64,
+}
+
+/// What the threads share.
+#[derive(Default)]
+struct Progress {
+    jobs: Vec<FolderJob>,
+    /// Folders that are being read now.
+    busy: usize,
+    folders: HashMap<Box<[u8]>, Listing>,
+    /// See [`TreeCache::unsaved`].
+    work: u64,
+    failure: Option<TreeError>,
 }
 
 pub(super) struct TreeWalk<'a> {
     root: &'a Path,
-    cache: &'a mut TreeCache,
-    fresh: HashMap<Vec<u8>, (FileStamp, [u8; 32])>,
-    entries: Vec<TreeEntry>,
-    /// Those whose files all count.
-    directories: BTreeSet<PathBuf>,
-    links: Vec<PathBuf>,
-    files_max: Option<usize>,
-    /// When the walk began; a file that changes later is young, too.
+    known: &'a TreeCache,
+    /// When the walk began.
     now: Duration,
-    unbound: Option<String>,
-    commit: String,
-    branch: Option<String>,
+    heads: Mutex<BTreeMap<Box<[u8]>, Arc<Head>>>,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+    /// Files that may still be read.
+    room: AtomicUsize,
+    has_more: OnceLock<()>,
 }
 
 impl<'a> TreeWalk<'a> {
-    pub(super) fn new(root: &'a Path, cache: &'a mut TreeCache) -> Self {
+    pub(super) fn new(root: &'a Path, known: &'a TreeCache) -> Self {
         Self {
             root,
-            fresh: HashMap::with_capacity(cache.hashes.len()),
-            entries: Vec::with_capacity(cache.hashes.len()),
-            cache,
-            directories: BTreeSet::new(),
-            links: Vec::new(),
-            files_max: None,
+            known,
             now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
-            unbound: None,
-            commit: String::new(),
-            branch: None,
+            heads: Mutex::default(),
+            progress: Mutex::default(),
+            changed: Condvar::new(),
+            room: AtomicUsize::new(usize::MAX),
+            has_more: OnceLock::new(),
         }
     }
 
-    /// Walks a directory without a repository.
-    pub(super) fn plain_directory(&mut self) -> Result<(), TreeError> {
-        self.files_max = Some(FILES_WITHOUT_GIT_MAX);
-        self.directory(&Level::outside_of_git(self.root), self.root, false)
-    }
-
-    pub(super) fn repository(&mut self, root: &Path) -> Result<(), TreeError> {
-        let git = GitReader::new(root).map_err(TreeError::Git)?;
-        let head = match git.commit().map_err(TreeError::Git)? {
-            Some(commit) => self.head(root, &git, commit)?,
-            None => Arc::new(Head::default()),
-        };
-        if root == self.root {
-            self.commit.clone_from(&head.commit);
-            self.branch = git.branch();
+    /// Walks a directory without a repository. One thread alone meets its files in a fixed order,
+    /// so that the same ones are read if there are too many.
+    pub(super) fn plain_directory(self) -> Result<(Tree, TreeCache), TreeError> {
+        self.room.store(FILES_WITHOUT_GIT_MAX, Ordering::Relaxed);
+        let level = Level { start: 0, head: Arc::default() };
+        self.start(level);
+        self.work();
+        let has_more = self.has_more.get().is_some();
+        let (mut tree, cache) = self.finish()?;
+        if has_more {
+            let max = FILES_WITHOUT_GIT_MAX;
+            tree.unbound = Some(format!("there are more than {max} files and no repository"));
         }
-        self.directory(&Level { root: root.to_owned(), head }, root, false)
+        Ok((tree, cache))
     }
 
-    fn head(
-        &mut self,
-        root: &Path,
+    pub(super) fn repository(self) -> Result<(Tree, TreeCache), TreeError> {
+        let git = GitReader::new(self.root).map_err(TreeError::Git)?;
+        let checked_out = git.checked_out().map_err(TreeError::Git)?;
+        let level = self.level(&git, b"", checked_out.commit)?;
+        let commit = level.head.commit.clone();
+        self.start(level);
+        thread::scope(|scope| {
+            for _ in 1..threads() {
+                scope.spawn(|| self.work());
+            }
+            self.work();
+        });
+        let (tree, cache) = self.finish()?;
+        Ok((Tree { commit, branch: checked_out.branch, ..tree }, cache))
+    }
+
+    fn start(&self, level: Level) {
+        let level = Arc::new(level);
+        let root = FolderJob { path: Box::default(), level, is_ignored: false };
+        self.progress().jobs.push(root);
+    }
+
+    /// A repository at a path below the root.
+    fn level(
+        &self,
         git: &GitReader,
-        commit: String,
-    ) -> Result<Arc<Head>, TreeError> {
-        if let Some(known) = self.cache.heads.get(root).filter(|known| known.commit == commit) {
-            return Ok(known.clone());
-        }
-        let head = Arc::new(git.head(commit).map_err(TreeError::Git)?);
-        self.cache.heads.insert(root.to_owned(), head.clone());
-        Ok(head)
-    }
-
-    /// Walks a directory. In an ignored one only files of the commit count.
-    fn directory(
-        &mut self,
-        level: &Level,
-        folder: &Path,
-        is_ignored: bool,
-    ) -> Result<(), TreeError> {
-        if !is_ignored {
-            self.directories.insert(folder.to_owned());
-        }
-        for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, error))? {
-            let entry = entry.map_err(|error| unreadable(folder, error))?;
-            let path = entry.path();
-            if self.files_max.is_some_and(|max| self.entries.len() >= max) {
-                let max = FILES_WITHOUT_GIT_MAX;
-                self.unbound = Some(format!("there are more than {max} files and no repository"));
-                return Ok(());
+        path: &[u8],
+        commit: Option<String>,
+    ) -> Result<Level, TreeError> {
+        let start = if path.is_empty() { 0 } else { path.len() + 1 };
+        let Some(commit) = commit else { return Ok(Level { start, head: Arc::default() }) };
+        let head = match self.known.heads.get(path).filter(|known| known.commit == commit) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let head = git.head(commit).map_err(TreeError::Git)?;
+                self.progress().work += head.folder_count();
+                Arc::new(head)
             }
-            let kind = entry.file_type().map_err(|error| unreadable(&path, error))?;
-            match kind.is_dir() {
-                true => self.subdirectory(level, &path, is_ignored)?,
-                false => self.file(level, &entry, &path, is_ignored)?,
+        };
+        let mut heads = self.heads.lock().unwrap_or_else(PoisonError::into_inner);
+        heads.insert(path.into(), Arc::clone(&head));
+        Ok(Level { start, head })
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads folders until none is left.
+    fn work(&self) {
+        while let Some(job) = self.next() {
+            let turn = Turn(self);
+            let read = self.folder(&job);
+            let mut progress = self.progress();
+            match read {
+                Ok(read) => {
+                    progress.folders.insert(job.path, read.listing);
+                    progress.jobs.extend(read.jobs);
+                    progress.work += read.work;
+                }
+                Err(failure) => progress.failure = Some(failure),
             }
-        }
-        Ok(())
-    }
-
-    fn subdirectory(
-        &mut self,
-        level: &Level,
-        path: &Path,
-        is_ignored: bool,
-    ) -> Result<(), TreeError> {
-        let name = level.name(path);
-        if path.file_name().is_some_and(|name| name == ".git") && is_repository(path) {
-            return Ok(());
-        }
-        if level.head.is_submodule(name) && is_repository(&path.join(".git")) {
-            return self.repository(path);
-        }
-        let is_ignored = is_ignored || level.head.ignores(name, true);
-        match is_ignored && !level.head.has_directory(name) {
-            true => Ok(()),
-            false => self.directory(level, path, is_ignored),
+            drop(progress);
+            drop(turn);
         }
     }
 
-    fn file(
-        &mut self,
-        level: &Level,
-        entry: &DirEntry,
-        path: &Path,
-        is_ignored: bool,
-    ) -> Result<(), TreeError> {
-        let name = level.name(path);
-        let is_git = path.file_name().is_some_and(|name| name == ".git");
-        let is_covered =
-            level.head.has_file(name) || !(is_git || is_ignored || level.head.ignores(name, false));
-        match is_covered {
-            true => self.add(entry, path).map_err(|error| unreadable(path, error)),
-            false => Ok(()),
+    /// The next folder. Waits while another thread may still find one.
+    fn next(&self) -> Option<FolderJob> {
+        let mut progress = self.progress();
+        loop {
+            if progress.failure.is_some() || self.has_more.get().is_some() {
+                return None;
+            }
+            if let Some(job) = progress.jobs.pop() {
+                progress.busy += 1;
+                return Some(job);
+            }
+            if progress.busy == 0 {
+                return None;
+            }
+            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    fn add(&mut self, entry: &DirEntry, path: &Path) -> io::Result<()> {
-        // Of a link itself, and without a walk from the root of the file system.
-        let data = entry.metadata()?;
-        let stamp = FileStamp::of(&data);
-        let kind = data.file_type();
-        let (kind, hash) = if kind.is_file() {
-            (EntryKind::File, self.hash(path, stamp)?)
-        } else if kind.is_symlink() {
-            self.links.push(path.to_owned());
-            (
-                EntryKind::Link,
-                Sha256::digest(fs::read_link(path)?.into_os_string().into_vec()).into(),
-            )
-        } else if kind.is_fifo() || kind.is_socket() {
-            (EntryKind::Pipe, [0; 32])
-        } else {
-            (EntryKind::Device, [0; 32])
-        };
-        let name = below(self.root, path).to_vec();
-        self.entries.push(TreeEntry { path: name, kind, mode: data.mode() & 0o7777, hash, stamp });
-        Ok(())
-    }
-
-    fn hash(&mut self, path: &Path, stamp: FileStamp) -> io::Result<[u8; 32]> {
-        // A hash moves from the old map to the new one: what is gone is forgotten.
-        let key = path.as_os_str().as_bytes();
-        let (key, hash) = match self.cache.hashes.remove_entry(key) {
-            Some((key, (then, hash))) if then == stamp => (key, hash),
-            Some((key, _)) => (key, hash_of(path)?),
-            None => (key.to_vec(), hash_of(path)?),
-        };
-        if !stamp.is_young(self.now) {
-            self.fresh.insert(key, (stamp, hash));
+    fn folder(&self, job: &FolderJob) -> Result<ReadFolder, TreeError> {
+        let place = below(self.root, &job.path);
+        let folder = OpenFolder::open(&place).map_err(|error| unreadable(&place, error))?;
+        let known = self.known.folders.get(&job.path).map_or(&[][..], |known| &known.items);
+        let mut reader = folder.reader(known, self.now);
+        let of_commit = job.level.head.folder(job.level.within(&job.path));
+        let mut listing = Listing { items: Vec::new(), is_whole: !job.is_ignored };
+        let mut jobs = Vec::new();
+        let mut path = job.path.to_vec();
+        if !path.is_empty() {
+            path.push(b'/');
         }
-        Ok(hash)
-    }
-
-    pub(super) fn tree(mut self) -> Tree {
-        self.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        for link in std::mem::take(&mut self.links) {
-            if self.unbound.is_none() && !self.is_covered(&link) {
-                let link = link.strip_prefix(self.root).unwrap_or(&link).display().to_string();
-                self.unbound = Some(format!("the link {link} leads out of the files that count"));
+        let start = path.len();
+        for child in &folder.children {
+            path.truncate(start);
+            path.extend_from_slice(child.name());
+            if child.is_folder() {
+                if let Some(job) = self.subfolder(job, of_commit, child.name(), &path)? {
+                    listing.items.push(ListedItem::Folder(path.as_slice().into()));
+                    jobs.push(job);
+                }
+            } else if counts(job, of_commit, child.name(), &path) {
+                if !self.take_room() {
+                    break;
+                }
+                let entry = reader.read(child, &path);
+                let entry = entry.map_err(|error| unreadable(&below(self.root, &path), error))?;
+                listing.items.push(ListedItem::Entry(entry));
             }
         }
-        self.cache.hashes = self.fresh;
-        Tree {
-            entries: self.entries,
-            unbound: self.unbound,
-            commit: self.commit,
-            branch: self.branch,
-        }
+        Ok(ReadFolder { listing, jobs, work: reader.work })
     }
 
-    /// Whether a link leads to something that the digest covers, or to nothing inside of the root.
-    fn is_covered(&self, link: &Path) -> bool {
-        let Ok(target) = link.canonicalize() else {
-            return fs::read_link(link).is_ok_and(|target| stays_inside(self.root, link, &target));
-        };
-        let name = target.strip_prefix(self.root).map(|name| name.as_os_str().as_bytes());
-        let has_entry = |name: &[u8]| {
-            self.entries.binary_search_by(|entry| entry.path.as_slice().cmp(name)).is_ok()
-        };
-        self.directories.contains(&target) || name.is_ok_and(has_entry)
+    /// Whether there is room for another file; notes if there is not.
+    fn take_room(&self) -> bool {
+        let less = |room: usize| room.checked_sub(1);
+        let taken = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if taken.is_err() {
+            self.has_more.get_or_init(|| ());
+        }
+        taken.is_ok()
+    }
+
+    /// The folder of a folder, unless nothing in it counts.
+    fn subfolder(
+        &self,
+        job: &FolderJob,
+        of_commit: Option<&HeadFolder>,
+        name: &[u8],
+        path: &[u8],
+    ) -> Result<Option<FolderJob>, TreeError> {
+        let place = below(self.root, path);
+        if name == b".git" && is_repository(&place) {
+            return Ok(None);
+        }
+        let path_of_job = path.into();
+        if of_commit.is_some_and(|folder| folder.has_submodule(name))
+            && is_repository(&place.join(".git"))
+        {
+            let git = GitReader::new(&place).map_err(TreeError::Git)?;
+            let commit = git.checked_out().map_err(TreeError::Git)?.commit;
+            let level = Arc::new(self.level(&git, path, commit)?);
+            return Ok(Some(FolderJob { path: path_of_job, level, is_ignored: false }));
+        }
+        let within = job.level.within(path);
+        let is_ignored = job.is_ignored || job.level.head.ignores(within, true);
+        if is_ignored && job.level.head.folder(within).is_none() {
+            return Ok(None);
+        }
+        Ok(Some(FolderJob { path: path_of_job, level: Arc::clone(&job.level), is_ignored }))
+    }
+
+    /// The tree, and what the next walk can use of it.
+    fn finish(self) -> Result<(Tree, TreeCache), TreeError> {
+        let progress = self.progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failure) = progress.failure {
+            return Err(failure);
+        }
+        let heads = self.heads.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let folders = progress.folders;
+        let entries = in_order(&folders);
+        debug_assert!(entries.is_sorted_by(|one, next| one.path < next.path));
+        let is_complete = self.has_more.get().is_none();
+        let mut tree = Tree { entries, is_complete, ..Tree::default() };
+        let links = tree.entries.iter().filter(|entry| entry.kind == EntryKind::Link);
+        let mut links = links.map(|entry| below(self.root, &entry.path));
+        if let Some(link) = links.find(|link| !is_covered(self.root, link, &tree, &folders)) {
+            let link = link.strip_prefix(self.root).unwrap_or(&link).display().to_string();
+            tree.unbound = Some(format!("the link {link} leads out of the files that count"));
+        }
+        let unsaved = self.known.unsaved + progress.work;
+        Ok((tree, TreeCache { folders, heads, unsaved }))
     }
 }
 
-/// The bytes of a path below a folder; components need not be looked at for this.
-fn below<'a>(folder: &Path, path: &'a Path) -> &'a [u8] {
-    let bytes = path.as_os_str().as_bytes();
-    let folder = folder.as_os_str().as_bytes();
-    match bytes.strip_prefix(folder.strip_suffix(b"/").unwrap_or(folder)) {
-        Some([b'/', rest @ ..]) => rest,
-        Some(_) | None => bytes,
+/// A folder is being read until this is dropped.
+struct Turn<'a, 'b>(&'a TreeWalk<'b>);
+
+impl Drop for Turn<'_, '_> {
+    fn drop(&mut self) {
+        self.0.progress().busy -= 1;
+        self.0.changed.notify_all();
     }
+}
+
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    let available = || thread::available_parallelism().map_or(1, NonZero::get);
+    *THREADS.get_or_init(|| available().min(THREADS_MAX))
+}
+
+/// Whether a file counts.
+fn counts(job: &FolderJob, of_commit: Option<&HeadFolder>, name: &[u8], path: &[u8]) -> bool {
+    of_commit.is_some_and(|folder| folder.has_file(name))
+        || !(name == b".git"
+            || job.is_ignored
+            || job.level.head.ignores(job.level.within(path), false))
+}
+
+/// All entries in the order of their paths.
+fn in_order(folders: &HashMap<Box<[u8]>, Listing>) -> Vec<Arc<TreeEntry>> {
+    let items = |path: &[u8]| folders.get(path).map_or(&[][..], |found| &found.items).iter();
+    let mut entries = Vec::new();
+    let mut open = vec![items(b"")];
+    while let Some(folder) = open.last_mut() {
+        match folder.next() {
+            Some(ListedItem::Entry(entry)) => entries.push(Arc::clone(entry)),
+            Some(ListedItem::Folder(path)) => open.push(items(path)),
+            None => {
+                open.pop();
+            }
+        }
+    }
+    entries
+}
+
+/// Whether a link leads to something that the digest covers, or to nothing inside of the root.
+fn is_covered(
+    root: &Path,
+    link: &Path,
+    tree: &Tree,
+    folders: &HashMap<Box<[u8]>, Listing>,
+) -> bool {
+    let Ok(target) = link.canonicalize() else {
+        return fs::read_link(link).is_ok_and(|target| stays_inside(root, link, &target));
+    };
+    let Ok(name) = target.strip_prefix(root) else { return false };
+    let name = name.as_os_str().as_bytes();
+    folders.get(name).is_some_and(|folder| folder.is_whole)
+        || tree.entries.binary_search_by(|entry| entry.path.as_ref().cmp(name)).is_ok()
 }
 
 /// Whether a link that leads to nothing would lead to a place inside of the root.
