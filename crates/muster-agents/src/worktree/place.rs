@@ -57,15 +57,16 @@ impl From<String> for Unplaced {
     }
 }
 
-/// Serializes the creation of a node's worktree.
+/// Serializes the creation of worktrees in one directory: two `git worktree add` at once read each
+/// other's half-written records, and one of them fails.
 #[derive(Default)]
-pub(crate) struct Placing(Mutex<BTreeMap<NodeId, Arc<tokio::sync::Mutex<()>>>>);
+pub(crate) struct Placing(Mutex<BTreeMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Placing {
-    async fn alone(&self, node: NodeId) -> OwnedMutexGuard<()> {
+    async fn alone(&self, cwd: &Path) -> OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(locks.entry(node).or_default())
+            Arc::clone(locks.entry(cwd.to_owned()).or_default())
         };
         lock.lock_owned().await
     }
@@ -101,52 +102,81 @@ pub(crate) async fn settle(
     run: RunId,
     node: NodeId,
 ) -> Result<(), Unplaced> {
-    let _alone = shared.placing.alone(node).await;
-    let home = shared.settings.home.clone();
-    let placement = move |docs: &Documents<Room>| {
-        let record = lookup::run(docs)?;
-        let found = lookup::find_node(docs, node)?;
-        Ok(found.map(|found| Placement {
-            run,
-            node,
-            home: home.clone(),
-            cwd: PathBuf::from(&record.cwd),
-            workdir: PathBuf::from(&found.workdir),
-            is_isolated: is_isolated(record, found),
-        }))
-    };
-    let untold = |error| Unplaced::Untold(format!("{error:?}"));
-    let Some(placement) = shared.view(run, placement).await.map_err(untold)? else { return Ok(()) };
+    let Some(placement) = Placement::read(shared, run, node).await? else { return Ok(()) };
+    if placement.is_settled() {
+        return Ok(());
+    }
+    let _alone = shared.placing.alone(&placement.cwd).await;
+    // Another call may have placed it in the meantime.
+    let Some(placement) = Placement::read(shared, run, node).await? else { return Ok(()) };
     let settled = tokio::task::spawn_blocking(move || placement.settle()).await;
     let Some(workdir) = settled.map_err(|error| Unplaced::Refused(error.to_string()))?? else {
         return Ok(());
     };
     let workdir = workdir.to_string_lossy().trim_end_matches('/').to_owned();
-    shared.submit(run, Ask::PlaceNode { node, workdir }).await.map_err(untold)?;
+    shared.submit(run, Ask::PlaceNode { node, workdir }).await.map_err(unknown_to_run)?;
     Ok(())
 }
 
+fn unknown_to_run(error: impl std::fmt::Debug) -> Unplaced {
+    Unplaced::Untold(format!("{error:?}"))
+}
+
 impl Placement {
+    /// What the run says about a node, if it has that node.
+    async fn read(
+        shared: &Arc<RunsContext>,
+        run: RunId,
+        node: NodeId,
+    ) -> Result<Option<Self>, Unplaced> {
+        let home = shared.settings.home.clone();
+        let view = move |docs: &Documents<Room>| {
+            let record = lookup::run(docs)?;
+            let found = lookup::find_node(docs, node)?;
+            Ok(found.map(|found| Self {
+                run,
+                node,
+                home: home.clone(),
+                cwd: PathBuf::from(&record.cwd),
+                workdir: PathBuf::from(&found.workdir),
+                is_isolated: is_isolated(record, found),
+            }))
+        };
+        shared.view(run, view).await.map_err(unknown_to_run)
+    }
+
+    fn is_placed(&self) -> bool {
+        self.workdir != self.cwd
+    }
+
+    /// Whether the node is where it should work.
+    fn is_settled(&self) -> bool {
+        match self.is_placed() {
+            true => self.workdir.is_dir(),
+            false => !self.is_isolated,
+        }
+    }
+
     /// Returns where the node works from now on, if that has changed.
     fn settle(&self) -> Result<Option<PathBuf>, Unplaced> {
-        let is_placed = self.workdir != self.cwd;
-        match (self.is_isolated, is_placed) {
-            (_, true) if self.workdir.is_dir() => Ok(None),
-            (true, _) => self.make(is_placed).map(Some),
-            (false, true) => Ok(Some(self.cwd.clone())),
-            (false, false) => Ok(None),
+        if self.is_settled() {
+            return Ok(None);
+        }
+        match self.is_isolated {
+            true => self.make().map(Some),
+            false => Ok(Some(self.cwd.clone())),
         }
     }
 
     /// Creates the worktree; returns where in it the node works.
-    fn make(&self, is_placed: bool) -> Result<PathBuf, Unplaced> {
+    fn make(&self) -> Result<PathBuf, Unplaced> {
         let folder = of_run(&self.home, self.run).join(self.node.to_string());
         if folder.starts_with(std::env::temp_dir()) {
             tracing::warn!(folder = %folder.display(), "agents may write to all temporary folders");
         }
         let (repository, prefix) = repository(&self.cwd)?;
         make_private(&self.home.join(FOLDER)).map_err(|error| error.to_string())?;
-        match (folder.join(".git").exists(), is_placed) {
+        match (folder.join(".git").exists(), self.is_placed()) {
             (false, _) => add(&repository, &folder, &branch(self.run, self.node))?,
             // An earlier server has begun it, and nothing was done in it.
             (true, false) => {
