@@ -4,17 +4,22 @@
 //! an edited `muster.toml` changes nothing until somebody has looked at it.
 //!
 //! ```text
-//!   trust     a stream for each project: what a person accepted
-//!   record    a run of a check, a document of its workspace: CHK-000001
-//!   ledger    the verdicts of one check: which of them holds for which files
-//!   statement a run as an in-toto test result
-//!   finding   what about a pass looks like a way around the check
+//!   trust      a stream for each project: what a person accepted
+//!   difference a definition in lines, and how two of them differ
+//!   record     a run of a check, a document of its workspace: CHK-000001
+//!   ledger     the verdicts of one check: which of them holds for which files
+//!   statement  a run as an in-toto test result
+//!   finding    what about a pass looks like a way around the check
+//!   protected  files whose change a person has to look at
 //! ```
 
+pub mod changes;
 pub mod definition;
+pub mod difference;
 pub mod finding;
 pub mod ledger;
 pub mod project;
+pub mod protected;
 pub mod record;
 pub mod statement;
 pub mod trust;

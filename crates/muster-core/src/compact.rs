@@ -15,6 +15,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub trait Compact: Sized {
     /// The text to keep.
     fn write(&self) -> String;
+    /// What earlier versions kept of it, in forms that are still read.
+    fn earlier_forms(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Parses the compact form; `None` if it is not of this form.
     fn read(text: &Arc<str>) -> Option<Self>;
 }

@@ -15,6 +15,7 @@ pub mod fields;
 pub mod gate;
 pub mod history;
 pub mod id;
+mod index;
 pub mod limits;
 pub mod lookup;
 pub mod memory;
@@ -30,12 +31,14 @@ mod tests;
 pub mod todos;
 pub mod tree;
 pub mod view;
+mod waiting;
 pub mod wire;
 pub mod wording;
 
 pub use command::TaskCommand;
 pub use decide::{lapsed_gates, open_gates};
 pub use event::TaskEvent;
+pub(crate) use index::WAITING_RANK;
 pub use rejection::TaskRejection;
 
 use crate::{
@@ -44,12 +47,14 @@ use crate::{
     checks::{
         ledger::CheckLedger,
         project::WorkspaceProjects,
+        protected::ProtectedBaseline,
         record::{CHECK_RUN_KIND, CheckRecord, CheckTests},
     },
 };
-use entity::{Plan, Task, TaskAnswer, TaskStatus, Workspace};
-use history::{HistoryOperation, OperationState};
+use entity::{Plan, Task, TaskAnswer, Workspace};
+use history::HistoryOperation;
 use id::{CardId, CheckRunId, EntityId, EvidenceId, PlanId, StepId, TaskId};
+use index::{child_index, operation_index, task_index};
 use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
 use todos::StepTodos;
 
@@ -91,6 +96,8 @@ pub enum TaskKey {
     CheckLedger(String),
     /// The accepted projects.
     Projects,
+    /// The protected files of a directory as a person last saw them.
+    Protected(String),
     /// Where the todo items of a step are.
     StepTodos(StepId),
 }
@@ -129,6 +136,8 @@ pub enum TaskDocument {
     /// The verdicts of a check.
     CheckLedger(CheckLedger),
     Projects(WorkspaceProjects),
+    /// Protected files as a person last saw them.
+    Protected(Box<ProtectedBaseline>),
     /// Where the todo items of a step are.
     StepTodos(StepTodos),
 }
@@ -166,6 +175,7 @@ impl TaskDocument {
             | Self::CheckTests(_)
             | Self::CheckLedger(_)
             | Self::Projects(_)
+            | Self::Protected(_)
             | Self::StepTodos(_) => None,
         }
     }
@@ -208,6 +218,7 @@ impl Aggregate for TaskAggregate {
             TaskKey::CheckTests(run) => ("check_tests", run.to_string()),
             TaskKey::CheckLedger(check) => ("check_ledger", check.clone()),
             TaskKey::Projects => ("projects", String::new()),
+            TaskKey::Protected(directory) => ("protected", directory.clone()),
             TaskKey::StepTodos(id) => ("step_todos", id.to_string()),
         };
         Address { kind: kind.into(), name }
@@ -229,6 +240,7 @@ impl Aggregate for TaskAggregate {
             "check_tests" => address.name.parse().ok().map(TaskKey::CheckTests),
             "check_ledger" => Some(TaskKey::CheckLedger(address.name.clone())),
             "projects" => Some(TaskKey::Projects),
+            "protected" => Some(TaskKey::Protected(address.name.clone())),
             "step_todos" => address.name.parse().ok().map(TaskKey::StepTodos),
             _ => None,
         }
@@ -250,6 +262,7 @@ impl Aggregate for TaskAggregate {
             TaskDocument::CheckTests(tests) => serde_json::to_string(tests),
             TaskDocument::CheckLedger(ledger) => serde_json::to_string(ledger),
             TaskDocument::Projects(projects) => serde_json::to_string(projects),
+            TaskDocument::Protected(baseline) => serde_json::to_string(baseline),
             TaskDocument::StepTodos(todos) => serde_json::to_string(todos),
         }
     }
@@ -270,6 +283,7 @@ impl Aggregate for TaskAggregate {
             TaskKey::CheckTests(_) => serde_json::from_str(body).map(TaskDocument::CheckTests),
             TaskKey::CheckLedger(_) => serde_json::from_str(body).map(TaskDocument::CheckLedger),
             TaskKey::Projects => serde_json::from_str(body).map(TaskDocument::Projects),
+            TaskKey::Protected(_) => serde_json::from_str(body).map(TaskDocument::Protected),
             TaskKey::StepTodos(_) => serde_json::from_str(body).map(TaskDocument::StepTodos),
         }
     }
@@ -282,6 +296,7 @@ impl Aggregate for TaskAggregate {
             | TaskDocument::CheckTests(_)
             | TaskDocument::CheckLedger(_)
             | TaskDocument::Projects(_)
+            | TaskDocument::Protected(_)
             | TaskDocument::StepTodos(_) => Index::default(),
             TaskDocument::CheckRun(record) => Index {
                 ord: record.id.0,
@@ -338,6 +353,9 @@ impl Aggregate for TaskAggregate {
         if let TaskEvent::CheckRequested(requested) = event {
             requested.imported = true;
         }
+        if let TaskEvent::StepVerified(verified) = event {
+            verified.imported = !verified.proofs.is_empty();
+        }
     }
 
     fn decide(draft: &mut Draft<'_, Self>, command: &TaskCommand) -> Result<(), WorkRefusal<Self>> {
@@ -360,40 +378,5 @@ impl Aggregate for TaskAggregate {
         event: &Recorded<TaskEvent>,
     ) -> Result<(), Unloaded<Self>> {
         evolve::evolve(documents, event)
-    }
-}
-
-fn child_index(entity: EntityId, ord: u64, status: &'static str) -> Index {
-    Index { ord, parent: entity.to_string(), status: status.into(), ..Index::default() }
-}
-
-/// Columns of an operation: of those that can be redone, the one undone last ranks first.
-fn operation_index(operation: &HistoryOperation) -> Index {
-    let age = u32::try_from(operation.undone_at).unwrap_or(u32::MAX);
-    let rank = (operation.state == OperationState::Redoable).then_some(u32::MAX - age);
-    let marks = Mark::Listed as u8;
-    Index { rank, marks, ..child_index(operation.entity, operation.seq, operation.state.name()) }
-}
-
-/// Open tasks that wait for a dependency have this rank or a higher one.
-pub(crate) const WAITING_RANK: u32 = 100;
-
-/// Columns of a task: open ones are ranked as TASKS-VIEW-4 picks the next task.
-fn task_index(task: &Task) -> Index {
-    let tally = task.tally();
-    let open = task.meta.status != TaskStatus::Done;
-    let rank = u32::from(tally.waiting) * WAITING_RANK
-        + u32::from(task.meta.status == TaskStatus::Todo) * 10
-        + task.meta.priority as u32;
-    let blocked = open && tally.blocker_lines > 0;
-    let unconfirmed = open && tally.unconfirmed;
-    Index {
-        ord: task.id.0,
-        parent: task.parent.to_string(),
-        status: task.meta.status.name().into(),
-        rank: open.then_some(rank),
-        marks: Mark::Listed as u8
-            + u8::from(blocked) * Mark::Blocked as u8
-            + u8::from(unconfirmed) * Mark::Unconfirmed as u8,
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::measure::{entry_size, size, text_size};
+use super::measure::{entry_size, separators, size, text_size};
 use crate::text;
 
 /// Which end of a list loses elements.
@@ -129,7 +129,7 @@ impl BudgetAction {
             return change_each(root, self.at, end, change, (used, max));
         }
         if let (Change::DropRoot(keys), Value::Object(map)) = (&self.change, &mut *root) {
-            let saved: isize = keys.iter().map(|key| drop_key(map, key)).sum();
+            let saved = keep_only(map, |key| !keys.contains(&key));
             return used.saturating_add_signed(-saved);
         }
         let mut saved = 0;
@@ -165,13 +165,9 @@ impl Change {
         match (self, value) {
             (Self::Cut(max), Value::String(string)) => cut(string, *max),
             (Self::DropKeys(keys), Value::Object(map)) => {
-                keys.iter().map(|key| drop_key(map, key)).sum()
+                keep_only(map, |key| !keys.contains(&key))
             }
-            (Self::Keep(keys), Value::Object(map)) => {
-                let dropped = map.keys().filter(|key| !keys.contains(&key.as_str()));
-                let dropped: Vec<String> = dropped.cloned().collect();
-                dropped.iter().map(|key| drop_key(map, key)).sum()
-            }
+            (Self::Keep(keys), Value::Object(map)) => keep_only(map, |key| keys.contains(&key)),
             (Self::Other(change), value) => change(value),
             _ => 0,
         }
@@ -184,6 +180,21 @@ pub fn drop_key(map: &mut Map<String, Value>, key: &str) -> isize {
         Some(value) => signed(entry_size(key, &value) + usize::from(!map.is_empty())),
         None => 0,
     }
+}
+
+/// Removes all keys but some and returns how many characters that saved. Removing them one by one
+/// would move the rest of the object each time.
+fn keep_only(map: &mut Map<String, Value>, keeps: impl Fn(&str) -> bool) -> isize {
+    let commas = separators(map.len());
+    let mut saved = 0;
+    map.retain(|key, value| {
+        let is_kept = keeps(key);
+        if !is_kept {
+            saved += entry_size(key, value);
+        }
+        is_kept
+    });
+    signed(saved + commas - separators(map.len()))
 }
 
 /// Calls `act` for the end of the path, once per element where the path has a `*`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,7 +20,7 @@ pub const TIMEOUT_SECONDS_DEFAULT: u64 = 10 * 60;
 pub const TIMEOUT_SECONDS_MAX: u64 = 24 * 60 * 60;
 
 /// Everything a project declares.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectDefinition {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceId>,
@@ -34,8 +35,9 @@ pub struct ProjectDefinition {
 }
 
 /// How much closing a step asks for beyond its checks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum GatePolicy {
     /// Criteria are confirmed one by one, and tests need proof.
     #[default]
@@ -45,7 +47,7 @@ pub enum GatePolicy {
 }
 
 /// One check.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CheckDefinition {
     pub run: CheckCommand,
     pub timeout_seconds: u64,
@@ -67,7 +69,8 @@ pub struct CheckDefinition {
 }
 
 /// What a check runs.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 #[serde(untagged, expecting = "run: a command line, or a list with a program and its arguments")]
 pub enum CheckCommand {
     /// A command line for the shell.

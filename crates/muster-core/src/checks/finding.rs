@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    changes::{ChangesSince, ThinnedFile},
     ledger::{CheckLedger, LedgerEntry},
     record::{CheckRecord, CheckTests, TEST_NAMES_MAX},
     verdict::TestCounts,
@@ -13,8 +14,10 @@ use crate::{Timestamp, tasks::id::CheckRunId};
 
 /// Tests that a finding names.
 const FINDING_NAMES_MAX: usize = 20;
-/// Tests named in the sentence of a finding.
+/// Tests or files named in the sentence of a finding.
 const SENTENCE_NAMES_MAX: usize = 3;
+/// Characters of a commit in it.
+const COMMIT_CHARS: usize = 12;
 
 /// A finding about a pass.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,12 +29,15 @@ pub struct CheckFinding {
     pub run: CheckRunId,
     /// The earlier pass that differs.
     pub before: CheckRunId,
-    /// How many tests.
+    /// How many tests or files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The tests, if both runs have a report that names them; 20 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
+    /// The files it is about; 20 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// For people.
     pub message: String,
 }
@@ -48,6 +54,10 @@ pub enum FindingKind {
     ProgramChanged,
     /// Another definition passed before.
     DefinitionChanged,
+    /// Test files only lost lines.
+    TestsThinned,
+    /// Files changed that no check depends on.
+    FilesUncovered,
 }
 
 /// A run that passed, with its tests as far as a report named them.
@@ -102,6 +112,44 @@ pub fn changed_since(pass: &CheckRecord, base: &CheckRecord) -> Vec<CheckFinding
     findings
 }
 
+/// What a person should look at in the files that changed since the commit of an earlier pass: test
+/// files that only lost lines, and files that no check depends on (PROOF-GUARD-3).
+#[must_use]
+pub fn files_since(
+    pass: &CheckRecord,
+    base: &CheckRecord,
+    changes: &ChangesSince,
+) -> Vec<CheckFinding> {
+    let commit: String = base.files.commit.chars().take(COMMIT_CHARS).collect();
+    let mut findings = Vec::new();
+    let lost = |file: &ThinnedFile| match (file.is_gone, file.lines) {
+        (true, _) => format!("{} (gone)", file.path),
+        (false, lines) => format!("{} ({lines})", file.path),
+    };
+    if !changes.thinned.is_empty() {
+        let (noun, names) = listed("test file", changes.thinned.iter().map(lost));
+        let message = format!("{noun} only lost lines since commit {commit}: {names}");
+        let files = changes.thinned.iter().map(|file| file.path.clone()).collect();
+        findings.push(FindingKind::TestsThinned.of_files(pass, base, files, message));
+    }
+    if !changes.uncovered.is_empty() {
+        let (noun, names) = listed("file", changes.uncovered.iter().cloned());
+        let message = format!("{noun} changed since commit {commit} that no check covers: {names}");
+        let files = changes.uncovered.clone();
+        findings.push(FindingKind::FilesUncovered.of_files(pass, base, files, message));
+    }
+    findings
+}
+
+/// How many there are, and the first of them.
+fn listed(noun: &str, names: impl ExactSizeIterator<Item = String>) -> (String, String) {
+    let count = names.len();
+    let more = if count > SENTENCE_NAMES_MAX { ", …" } else { "" };
+    let first: Vec<String> = names.take(SENTENCE_NAMES_MAX).collect();
+    let plural = if count == 1 { "" } else { "s" };
+    (format!("{count} {noun}{plural}"), format!("{}{more}", first.join(", ")))
+}
+
 /// Tests that are gone or skipped since a pass with more of them (PROOF-GUARD-2).
 #[must_use]
 pub fn missing_since(pass: CheckPass<'_>, before: CheckPass<'_>) -> Vec<CheckFinding> {
@@ -153,7 +201,10 @@ impl FindingKind {
         let what = match self {
             Self::TestsGone => "gone",
             Self::TestsSkipped => "skipped",
-            Self::ProgramChanged | Self::DefinitionChanged => "changed",
+            Self::ProgramChanged
+            | Self::DefinitionChanged
+            | Self::TestsThinned
+            | Self::FilesUncovered => "changed",
         };
         let (noun, verb) = if count == 1 { ("test", "is") } else { ("tests", "are") };
         let mut message = format!("{count} {noun} of {} {verb} {what}", before.id);
@@ -166,6 +217,18 @@ impl FindingKind {
         let plain = CheckFinding::plain(self, pass, before, message);
         CheckFinding { count: Some(count), tests, ..plain }
     }
+
+    fn of_files(
+        self,
+        pass: &CheckRecord,
+        base: &CheckRecord,
+        mut files: Vec<String>,
+        message: String,
+    ) -> CheckFinding {
+        let count = Some(files.len() as u64);
+        files.truncate(FINDING_NAMES_MAX);
+        CheckFinding { count, files, ..CheckFinding::plain(self, pass, base, message) }
+    }
 }
 
 impl CheckFinding {
@@ -177,6 +240,7 @@ impl CheckFinding {
             before: before.id,
             count: None,
             tests: Vec::new(),
+            files: Vec::new(),
             message,
         }
     }
@@ -185,11 +249,13 @@ impl CheckFinding {
 #[cfg(test)]
 mod tests {
     use super::{
-        CheckFinding, CheckPass, EarlierPasses, FindingKind, changed_since, missing_since,
+        CheckFinding, CheckPass, EarlierPasses, FindingKind, changed_since, files_since,
+        missing_since,
     };
     use crate::{
         Timestamp,
         checks::{
+            changes::{ChangesSince, ThinnedFile},
             ledger::{CheckLedger, LedgerEntry},
             record::{CheckRecord, ProgramRecord, tests::record},
         },
@@ -233,6 +299,32 @@ mod tests {
         assert_eq!(kinds(&found), expected);
         assert_eq!(found[0].message, "it ran /tmp/cargo; at CHK-000001 it ran /bin/cargo");
         assert!(changed_since(&base, &base).is_empty());
+    }
+
+    #[test]
+    fn files_are_named_with_the_commit_that_they_are_compared_with() {
+        let mut base = record(1, 1, 0);
+        base.files.commit = "0123456789abcdef".to_owned();
+        let thinned = |path: &str, lines, is_gone| {
+            let path = path.to_owned();
+            ThinnedFile { path, lines, is_gone }
+        };
+        let changes = ChangesSince {
+            thinned: vec![thinned("tests/a.rs", 12, false), thinned("tests/b.rs", 3, true)],
+            uncovered: ["a", "b", "c", "d"].map(str::to_owned).to_vec(),
+        };
+        let found = files_since(&record(2, 1, 0), &base, &changes);
+        let said: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "2 test files only lost lines since commit 0123456789ab: tests/a.rs (12), \
+                 tests/b.rs (gone)",
+                "4 files changed since commit 0123456789ab that no check covers: a, b, c, …",
+            ]
+        );
+        assert_eq!(found[1].files, ["a", "b", "c", "d"]);
+        assert!(files_since(&base, &base, &ChangesSince::default()).is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    record::CheckRecord,
+    record::{CheckRecord, CheckedWork},
     verdict::{TestCounts, Verdict},
 };
 use crate::{Timestamp, tasks::id::CheckRunId};
@@ -45,6 +45,8 @@ pub struct LedgerEntry {
     /// When the run finished.
     pub at: Timestamp,
     pub duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_for: Option<CheckedWork>,
 }
 
 /// How often a check passed and failed on the same files.
@@ -71,6 +73,7 @@ impl LedgerEntry {
             counts: record.counts,
             at: record.finished_at?,
             duration_ms: record.duration_ms,
+            asked_for: record.asked_for,
         })
     }
 

@@ -7,7 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::{GatePolicy, ProjectDefinition};
+use super::{
+    changes::ChangesSince,
+    definition::{GatePolicy, ProjectDefinition},
+    protected::ProtectedState,
+};
 use crate::tasks::{id::CheckRunId, step::Checkpoints};
 
 /// Projects that a workspace remembers.
@@ -60,6 +64,10 @@ pub struct ProjectFiles {
     /// Digest of the files in the scope of each check; a check whose files could not be read is
     /// not here, so nothing holds for it.
     pub scopes: BTreeMap<String, String>,
+    /// The protected files, if the project has any and they could be read.
+    pub protected: Option<ProtectedState>,
+    /// What changed since the commits that the call was asked to compare with.
+    pub changes: BTreeMap<String, ChangesSince>,
     /// Runs that this call has waited for. An unbound pass counts for no other call.
     pub ran: BTreeSet<CheckRunId>,
 }

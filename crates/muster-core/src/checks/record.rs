@@ -3,10 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{FAILED_TESTS_MAX, ProcessEnd, TestCounts, TestResults, Verdict};
-use crate::{Author, Timestamp, run::node::Process, tasks::id::CheckRunId};
+use crate::{
+    Author, Timestamp,
+    run::node::Process,
+    tasks::id::{CheckRunId, StepId, TaskId},
+};
 
 /// Names of tests that are kept of a run.
 pub const TEST_NAMES_MAX: usize = 5_000;
@@ -16,7 +21,7 @@ pub const RUNNING: &str = "running";
 pub const CHECK_RUN_KIND: &str = "check_run";
 
 /// The files that a verdict is bound to.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TreeState {
     /// Digest of all files.
     pub tree: String,
@@ -33,7 +38,7 @@ pub struct TreeState {
 }
 
 /// The output of a check, without its middle.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OutputRecord {
     pub size: u64,
     pub digest: String,
@@ -43,14 +48,27 @@ pub struct OutputRecord {
 }
 
 /// The program that a command line resolved to.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramRecord {
     pub path: String,
     pub digest: String,
 }
 
+/// The work that a run of a check was asked for.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
+)]
+#[schemars(inline)]
+pub struct CheckedWork {
+    pub task: TaskId,
+    /// Absent if it was asked for the task as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub step: Option<StepId>,
+}
+
 /// A run of a check (PROOF-RUN-5).
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CheckRecord {
     pub id: CheckRunId,
     /// Name of the check.
@@ -64,6 +82,8 @@ pub struct CheckRecord {
     /// Who asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<Author>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_for: Option<CheckedWork>,
     /// The Muster process that runs it.
     pub runner: Process,
     /// It was made in another store; what it found out proves nothing here.
@@ -182,6 +202,7 @@ pub(super) mod tests {
             directory: "/project".to_owned(),
             requested_at: Timestamp(0),
             requested_by: None,
+            asked_for: None,
             runner: Process { pid: 1, started: 1 },
             imported: false,
             started_at: None,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::definition::ProjectDefinition;
 use crate::{
     Address, Aggregate, Documents, Draft, Index, Recorded, Subject, Timestamp, Unloaded,
-    WorkRefusal, run::hash::sha256_hex,
+    WorkRefusal, run::hash::sha256_hex, tasks::id::WorkspaceId,
 };
 
 /// A project as its person left it.
@@ -17,6 +17,9 @@ pub struct ProjectTrust {
     /// The directory of the project file.
     pub root: String,
     pub accepted: Option<AcceptedDefinition>,
+    /// The workspace it was accepted for; unknown for decisions before this was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceId>,
     /// Digest of the last definition that a person declined.
     pub declined: Option<String>,
 }
@@ -39,13 +42,11 @@ pub enum TrustDecision {
         root: String,
         definition: Box<ProjectDefinition>,
         by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<WorkspaceId>,
     },
     /// What was accepted before stays in force.
-    Declined {
-        root: String,
-        digest: String,
-        by: String,
-    },
+    Declined { root: String, digest: String, by: String },
 }
 
 impl ProjectTrust {
@@ -122,8 +123,9 @@ impl Aggregate for TrustedProjects {
     ) -> Result<(), Unloaded<Self>> {
         let mut project = documents.get(&())?.cloned().unwrap_or_default();
         match &event.event {
-            TrustDecision::Accepted { root, definition, by } => {
+            TrustDecision::Accepted { root, definition, by, workspace } => {
                 project.root.clone_from(root);
+                project.workspace.clone_from(workspace);
                 project.accepted = Some(AcceptedDefinition {
                     definition: (**definition).clone(),
                     digest: definition.digest(),

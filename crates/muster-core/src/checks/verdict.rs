@@ -11,6 +11,7 @@ pub const FAILED_TESTS_MAX: usize = 20;
 /// How a run of a check ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "CheckVerdict")]
 pub enum Verdict {
     Passed,
     Failed,
@@ -100,8 +101,9 @@ pub struct TestResults {
 }
 
 /// How the process of a check ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ProcessEnd {
     Exit(i32),
     Signal(i32),

@@ -5,12 +5,15 @@ use serde::Serialize;
 use super::{
     TaskDocs, TaskEvent, TaskLookup,
     id::{EntityId, StepId},
+    path::StepPath,
     wire,
 };
 use crate::{Author, EventOrder, EventQuery, Recorded};
 
 /// Changes that are listed.
 const CHANGES_MAX: usize = 10;
+/// The same in the refusal of an undo.
+const CONFLICTS_MAX: usize = 3;
 /// Newest events among which they are looked for: some events change no revision.
 const EVENTS_MAX: u32 = 60;
 
@@ -39,6 +42,42 @@ pub(super) fn since(docs: &TaskDocs, id: EntityId, revision: u64) -> TaskLookup<
         revision_after(&recorded.event, id).is_some_and(|after| after > revision)
     });
     Ok(newer.take(CHANGES_MAX).map(EntityChange::of).collect())
+}
+
+/// The newest changes of a plan or task, or of one step of it, after a position, newest first.
+pub(super) fn after(
+    docs: &TaskDocs,
+    id: EntityId,
+    path: Option<&StepPath>,
+    position: u64,
+) -> TaskLookup<Vec<EntityChange>> {
+    let order = EventOrder::NewestFirst;
+    let entity = Some(id.to_string());
+    let query = EventQuery { entity, scope: None, after: None, order, limit: EVENTS_MAX };
+    let events = docs.events(&query)?;
+    let newer = events.iter().filter(|recorded| recorded.global > position);
+    let newer = newer.filter(|recorded| match path {
+        Some(path) => touches(&recorded.event, path),
+        None => !matches!(recorded.event, TaskEvent::ClaimSet(_)),
+    });
+    Ok(newer.take(CONFLICTS_MAX).map(EntityChange::of).collect())
+}
+
+/// Whether an event changed the step at a path.
+fn touches(event: &TaskEvent, path: &StepPath) -> bool {
+    let at = if let TaskEvent::Restored(restored) = event {
+        restored.path.as_ref()
+    } else if let TaskEvent::EvidenceCaptured(captured) = event {
+        captured.evidence.step.as_ref().map(|(_, path)| path)
+    } else if let TaskEvent::CheckWaiverSet(set) = event {
+        set.step.as_ref().map(|(_, path)| path)
+    } else if let TaskEvent::StepsAdded(added) = event {
+        added.parent_path.as_ref()
+    } else {
+        event.step().map(|step| &step.path)
+    };
+    at == Some(path)
+        || event.derived().is_some_and(|derived| derived.reopened.iter().any(|at| at == path))
 }
 
 impl EntityChange {
@@ -95,6 +134,7 @@ fn own_revision(event: &TaskEvent) -> Option<u64> {
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::ProtectedReviewed(_)
         | TaskEvent::ClaimSet(_)
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => None,

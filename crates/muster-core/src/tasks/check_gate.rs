@@ -1,5 +1,9 @@
 //! The checks that a step or a task has to pass, and where each of them stands (PROOF-GATE).
 
+mod protected;
+
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +17,11 @@ use super::{
 use crate::{
     Author, CallFacts, ListQuery, Timestamp,
     checks::{
+        changes::ChangesSince,
         definition::GatePolicy,
         ledger::CheckLedger,
         project::{AcceptedCheck, AcceptedProject, ProjectFiles},
+        protected::ProtectedChange,
         record::{CHECK_RUN_KIND, CheckRecord, RUNNING},
         verdict::Verdict,
     },
@@ -28,7 +34,9 @@ const TAIL_CHARS_MAX: usize = 400;
 const NAMED_TESTS_MAX: usize = 5;
 
 /// Where a check stands on the files of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum CheckState {
@@ -46,6 +54,8 @@ pub enum CheckState {
     Stale,
     /// No accepted definition has this name.
     Untrusted,
+    /// Protected files are not those that a person has seen.
+    Review,
 }
 
 impl CheckState {
@@ -74,6 +84,7 @@ impl CheckState {
             Self::Empty => "empty",
             Self::Stale => "stale",
             Self::Untrusted => "untrusted",
+            Self::Review => "review",
         }
     }
 }
@@ -90,6 +101,9 @@ pub struct CheckGate {
     /// The end of its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<String>,
+    /// Protected files that no person has seen as they are; 5 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<ProtectedChange>,
 }
 
 /// A check that a person has set aside for a step or a task.
@@ -210,6 +224,31 @@ impl<'a> ProjectGate<'a> {
         names
     }
 
+    /// Names of all checks of a task and its steps.
+    pub(super) fn all_names_of<'t>(&self, task: &'t Task) -> BTreeSet<&'t str>
+    where
+        'a: 't,
+    {
+        let of_steps = task.steps.iter().flat_map(|step| step.checks.iter().map(String::as_str));
+        self.required_of(task).into_iter().chain(of_steps).collect()
+    }
+
+    /// What changed in the files since a commit, if the call has compared them.
+    pub(super) fn changes_since(&self, commit: &str) -> Option<&'a ChangesSince> {
+        self.files.and_then(|files| files.changes.get(commit))
+    }
+
+    /// Names of the accepted checks whose last verdict is about other files.
+    pub(super) fn stale_names(&self) -> TaskLookup<Vec<String>> {
+        let mut stale = Vec::new();
+        for name in self.project.into_iter().flat_map(|project| project.checks.keys()) {
+            if self.standing(name, [].iter())?.state == CheckState::Stale {
+                stale.push(name.clone());
+            }
+        }
+        Ok(stale)
+    }
+
     /// Checks by name; what was waived for the task or step counts as waived.
     pub fn named(
         &self,
@@ -268,7 +307,8 @@ impl<'a> ProjectGate<'a> {
         let running = self.docs.list(&running)?.into_iter().find_map(TaskDocument::as_check_run);
         let state = match (running, ledger) {
             (Some(_), _) => CheckState::Running,
-            (None, Some(ledger)) if !ledger.entries.is_empty() => CheckState::Stale,
+            // A run that was stopped or moved is no verdict about other files.
+            (None, Some(ledger)) if ledger.last().is_some() => CheckState::Stale,
             (None, Some(_) | None) => CheckState::Missing,
         };
         Ok(CheckGate { run: running.map(|record| record.id), ..CheckGate::plain(name, state) })
@@ -296,7 +336,14 @@ impl<'a> ProjectGate<'a> {
 
 impl CheckGate {
     fn plain(name: &str, state: CheckState) -> Self {
-        Self { name: name.to_owned(), state, run: None, failed_tests: Vec::new(), tail: None }
+        Self {
+            name: name.to_owned(),
+            state,
+            run: None,
+            failed_tests: Vec::new(),
+            tail: None,
+            changed: Vec::new(),
+        }
     }
 
     /// Adds what a reader needs to mend it: failed tests, else the end of the output.

@@ -15,10 +15,10 @@ use super::{
     path::{NodePath, StepPath},
     step::{Checkpoint, Checkpoints, ItemConfirmation, NodeFields, ProofMode},
 };
-use crate::checks::project::AcceptedProject;
+use crate::checks::{project::AcceptedProject, protected::ProtectedState};
 use crate::session::SessionId;
 use crate::{
-    checks::record::{CheckResult, TreeState},
+    checks::record::{CheckResult, CheckedWork, TreeState},
     run::node::Process,
 };
 
@@ -141,6 +141,8 @@ pub enum TaskCommand {
     },
     /// Accept the definitions of a project; only for a person.
     AcceptProject(AcceptedProject),
+    /// Accept the protected files of a directory as they are; only for a person.
+    ReviewProtected(ProtectedState),
     /// Ask for, give or take back the waiver of a check; only a person gives and takes back.
     WaiveCheck(WaiveCheck),
     /// Take a task for the caller.
@@ -207,6 +209,7 @@ pub struct RequestCheck {
     pub runner: Process,
     /// The files as they are.
     pub files: TreeState,
+    pub asked_for: Option<CheckedWork>,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -80,6 +80,7 @@ pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decis
         }
         TaskCommand::Restore { op_seq, undo } => restore::restore(docs, env, *op_seq, *undo),
         TaskCommand::AcceptProject(project) => waiver::accept(call, project),
+        TaskCommand::ReviewProtected(state) => waiver::review(call, state),
         TaskCommand::WaiveCheck(waive) => waiver::waive(docs, call, waive),
         TaskCommand::RequestCheck(request) => check::request(docs, request),
         TaskCommand::StartCheck { run, process } => check::start(docs, *run, *process),

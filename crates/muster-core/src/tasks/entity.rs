@@ -223,6 +223,9 @@ pub struct Task {
     pub waivers_asked: Vec<WaiverRequest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<TaskClaim>,
+    /// Whether it is listed as waiting for a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_person: bool,
     pub steps: StepTree,
 }
 

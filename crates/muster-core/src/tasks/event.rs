@@ -5,6 +5,7 @@ mod claim;
 mod derived;
 mod memory;
 mod relocate;
+mod restored;
 mod step;
 
 use serde::{Deserialize, Serialize};
@@ -16,20 +17,20 @@ pub use check::{
 pub use claim::{ClaimChange, ClaimSet};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
+pub use restored::Restored;
 pub use step::{
     AddedStep, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
     StepFields, StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
     StopAnswered, TaskRef,
 };
 
-use crate::checks::project::AcceptedProject;
+use crate::checks::{project::AcceptedProject, protected::ProtectedState};
 
 use super::{
     entity::{Checklist, TaskAnswer, Urgency},
-    history::{FieldValues, HistoryOperation},
+    history::HistoryOperation,
     id::{EntityId, NodeId, PlanId, TaskId},
     optional,
-    path::StepPath,
     todos::TodosWritten,
 };
 
@@ -98,6 +99,8 @@ pub enum TaskEvent {
     CheckFinished(CheckFinished),
     /// A person has accepted the definitions of a project.
     ProjectAccepted(AcceptedProject),
+    /// A person has looked at the protected files of a project.
+    ProtectedReviewed(ProtectedState),
     /// The waiver of a check was asked for, given or taken back.
     CheckWaiverSet(CheckWaiverSet),
     /// A task was claimed or released, or its holder wrote to it.
@@ -146,6 +149,7 @@ impl TaskEvent {
             | Self::CheckStarted(_)
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
+            | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
             | Self::TodosWritten(_)
@@ -212,6 +216,7 @@ impl TaskEvent {
             | Self::CheckStarted(_)
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
+            | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
             | Self::TodosWritten(_)
@@ -372,25 +377,4 @@ pub struct ContractSet {
     pub contract_data: Option<Map<String, Value>>,
     /// Whether it was cleared.
     pub clear: bool,
-}
-
-/// An operation was undone or redone.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Restored {
-    /// The plan or task.
-    pub subject: EntityRef,
-    /// Position of the operation in the history.
-    pub op_seq: u64,
-    pub intent: String,
-    /// True for undo, false for redo.
-    pub undo: bool,
-    /// Step that was written, if it was one.
-    pub path: Option<StepPath>,
-    /// Node that was written, if it was one.
-    pub node: Option<u32>,
-    /// The values written.
-    pub fields: FieldValues,
-    /// What followed from it.
-    #[serde(default, skip_serializing_if = "Derived::is_empty")]
-    pub derived: Derived,
 }

@@ -7,6 +7,7 @@ mod check;
 mod claim;
 mod entity;
 mod memory;
+mod restore;
 mod step;
 mod waiver;
 
@@ -59,11 +60,12 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::CardKept(kept) => memory::card_kept(docs, kept, moment),
         TaskEvent::NoteKept(kept) => memory::note_kept(docs, kept, moment),
         TaskEvent::OperationRecorded(operation) => memory::recorded(docs, operation, by, moment),
-        TaskEvent::Restored(restored) => memory::restored(docs, restored, moment),
+        TaskEvent::Restored(restored) => restore::restored(docs, restored, moment),
         TaskEvent::CardsCommitted(_) | TaskEvent::NoteCommitted(_) => Ok(()),
         TaskEvent::CheckRequested(requested) => check::requested(docs, requested, by, moment),
         TaskEvent::CheckStarted(started) => check::started(docs, started, moment),
         TaskEvent::ProjectAccepted(project) => waiver::accepted(docs, project),
+        TaskEvent::ProtectedReviewed(state) => waiver::reviewed(docs, state, by, moment),
         TaskEvent::CheckWaiverSet(set) => waiver::set(docs, set, by, moment),
         TaskEvent::ClaimSet(set) => claim::set(docs, set, by, moment),
         TaskEvent::CheckFinished(finished) => check::finished(docs, finished, moment),
@@ -116,6 +118,7 @@ fn change_task(docs: &mut TaskDocs, id: TaskId, change: impl FnOnce(&mut Task)) 
     let before = task.tally();
     let parent = task.parent;
     change(task);
+    task.needs_person &= task.has_questions();
     let after = task.tally();
     if before == after {
         return Ok(());

@@ -28,6 +28,8 @@ pub fn of_task(task: &Task) -> FieldValues {
         field("phase", &task.phase),
         field("component", &task.component),
         field("assignee", &task.assignee),
+        field("checks", &task.checks),
+        field("status", &task.meta.status),
     ]);
     fields
 }
@@ -43,6 +45,14 @@ fn of_meta(meta: &Meta) -> FieldValues {
     ])
 }
 
+/// Fields that only undo and redo use; no view shows them.
+const HIDDEN: [&str; 5] = ["block_by_person", "closed_by", "items", "proofs", "unproven_stop"];
+
+/// Whether views show a field.
+pub(super) fn is_shown(name: &str) -> bool {
+    !HIDDEN.contains(&name)
+}
+
 /// Fields of a step that operations change, its gate included.
 pub fn of_step(step: &Step) -> FieldValues {
     let mut fields = BTreeMap::from([
@@ -56,6 +66,12 @@ pub fn of_step(step: &Step) -> FieldValues {
         field("waiver", &WaiverObject::of_step(step)),
         field("blocked", &step.block.is_some()),
         field("block_reason", &step.block.as_ref().and_then(|block| block.reason.as_ref())),
+        field("block_by_person", &step.block.as_ref().is_some_and(|block| block.by_person)),
+        field("checks", &step.checks),
+        field("closed_by", &step.closed_by),
+        field("items", &step.items),
+        field("proofs", &step.proofs),
+        field("unproven_stop", &step.unproven_stop),
     ]);
     for checkpoint in Checkpoint::ALL {
         let confirmed = step.confirmed.contains(&checkpoint);
@@ -95,10 +111,11 @@ pub(super) fn are_same(name: &str, one: &Value, other: &Value) -> bool {
     one == other || waiver(one).is_some_and(|one| Some(one) == waiver(other))
 }
 
-/// The fields as views show them: operations of earlier versions hold a waiver in its stored form
-/// and do not note that a closing was forced.
+/// The fields that views show, as they show them: operations of earlier versions hold a waiver in
+/// its stored form and do not note that a closing was forced.
 pub fn shown(stored: &FieldValues) -> FieldValues {
     let mut shown = stored.clone();
+    shown.retain(|name, _| is_shown(name));
     let Some(stored) = stored.get("waiver") else { return shown };
     let waiver = Option::<Waiver>::deserialize(stored).ok().flatten();
     shown.extend([field("forced", &waiver.is_some())]);
@@ -131,11 +148,19 @@ pub(super) fn write_step(step: &mut Step, fields: &FieldValues) {
     read(fields, "blockers", &mut step.blockers);
     read(fields, "completed_at_ms", &mut step.completed_at);
     read(fields, "waiver", &mut step.waiver);
+    read(fields, "checks", &mut step.checks);
+    read(fields, "closed_by", &mut step.closed_by);
+    read(fields, "items", &mut step.items);
+    read(fields, "proofs", &mut step.proofs);
+    read(fields, "unproven_stop", &mut step.unproven_stop);
     let mut blocked = step.block.is_some();
     let mut reason = step.block.take().and_then(|block| block.reason);
+    // Events of earlier versions do not say who had set the block.
+    let mut by_person = false;
     read(fields, "blocked", &mut blocked);
     read(fields, "block_reason", &mut reason);
-    step.block = blocked.then_some(StepBlock { reason, by_person: false });
+    read(fields, "block_by_person", &mut by_person);
+    step.block = blocked.then_some(StepBlock { reason, by_person });
     for checkpoint in Checkpoint::ALL {
         match fields.get(&format!("{}_confirmed", checkpoint.name())) {
             Some(Value::Bool(true)) => {
@@ -176,6 +201,8 @@ pub(super) fn write_task(task: &mut Task, fields: &FieldValues) {
     read(fields, "phase", &mut task.phase);
     read(fields, "component", &mut task.component);
     read(fields, "assignee", &mut task.assignee);
+    read(fields, "checks", &mut task.checks);
+    read(fields, "status", &mut task.meta.status);
 }
 
 /// Writes fields of a plan back; dependencies are linked by the caller.

@@ -1,9 +1,13 @@
 //! The history of operations, for undo and redo.
 
+mod added;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+pub use added::{AddedParts, WithdrawnParts};
 
 use super::{
     TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup, path::StepPath,
@@ -47,6 +51,9 @@ pub struct HistoryOperation {
     /// Position of the last undo of it.
     #[serde(default)]
     pub undone_at: u64,
+    /// What the last undo has taken away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<Box<WithdrawnParts>>,
 }
 
 impl HistoryOperation {
@@ -82,6 +89,8 @@ pub struct OperationChange {
     /// Whether it closed a step by force.
     #[serde(default)]
     pub forced: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added: Option<Box<AddedParts>>,
 }
 
 /// A derived change of another entity.
@@ -157,7 +166,11 @@ impl Addressed {
         before: &FieldValues,
         events: &[Recorded<TaskEvent>],
     ) -> TaskResult<HistoryOperation> {
-        let (before, after) = fields::difference(before, &self.fields(docs)?);
+        let added = AddedParts::of(docs, self.entity, events)?;
+        // What a new step does to the task, its status above all, is a consequence.
+        let adds_places = added.as_ref().is_some_and(AddedParts::has_places);
+        let now = if adds_places { FieldValues::new() } else { self.fields(docs)? };
+        let (before, after) = fields::difference(before, &now);
         let forced = |recorded: &Recorded<TaskEvent>| {
             let waiver = |done: &StepDone| done.waiver.is_some();
             matches!(&recorded.event, TaskEvent::StepDone(done) if waiver(done))
@@ -167,6 +180,26 @@ impl Addressed {
             after,
             derived: events.iter().flat_map(|recorded| self.derived(&recorded.event)).collect(),
             forced: events.iter().any(forced),
+            added: added.map(Box::new),
+        };
+        Ok(HistoryOperation { change: Some(change), ..self.plain(intent) })
+    }
+
+    /// The undoable operation that created the task.
+    pub fn creation(
+        &self,
+        docs: &TaskDocs,
+        intent: &str,
+        focus_before: Option<EntityId>,
+        events: &[Recorded<TaskEvent>],
+    ) -> TaskResult<HistoryOperation> {
+        let added = AddedParts::of(docs, self.entity, events)?;
+        let change = OperationChange {
+            before: FieldValues::new(),
+            after: FieldValues::new(),
+            derived: events.iter().flat_map(|recorded| self.derived(&recorded.event)).collect(),
+            forced: false,
+            added: added.map(|added| Box::new(AddedParts { focus_before, ..added })),
         };
         Ok(HistoryOperation { change: Some(change), ..self.plain(intent) })
     }
@@ -185,6 +218,7 @@ impl Addressed {
             by: None,
             connection: None,
             undone_at: 0,
+            withdrawn: None,
         }
     }
 

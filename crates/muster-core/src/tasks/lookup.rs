@@ -17,11 +17,12 @@ use super::{
     rejection::Candidates,
     step::{Step, StepNode},
 };
-use crate::checks::project::WorkspaceProjects;
 use crate::{
     ListOrder, ListQuery, WorkRefusal,
     checks::{
         ledger::CheckLedger,
+        project::WorkspaceProjects,
+        protected::ProtectedBaseline,
         record::{CHECK_RUN_KIND, CheckRecord, RUNNING},
     },
     tasks::{TaskDocs, TaskLookup, TaskResult},
@@ -54,6 +55,22 @@ pub fn projects(docs: &TaskDocs) -> TaskLookup<Option<&WorkspaceProjects>> {
     })
 }
 
+/// The protected files of a directory as a person last saw them: there, else in the project.
+pub fn protected<'a>(
+    docs: &'a TaskDocs,
+    directory: &str,
+    root: &str,
+) -> TaskLookup<Option<&'a ProtectedBaseline>> {
+    for place in [directory, root] {
+        if let Some(TaskDocument::Protected(baseline)) =
+            docs.get(&TaskKey::Protected(place.to_owned()))?
+        {
+            return Ok(Some(baseline));
+        }
+    }
+    Ok(None)
+}
+
 pub fn find_plan(docs: &TaskDocs, id: PlanId) -> TaskLookup<Option<&Plan>> {
     Ok(docs.get(&TaskKey::Plan(id))?.and_then(TaskDocument::as_plan))
 }
@@ -78,6 +95,22 @@ pub fn check_ledger(docs: &TaskDocs, check: &str) -> TaskLookup<CheckLedger> {
 /// Runs of checks without a verdict so far, oldest first.
 pub fn unfinished_checks(docs: &TaskDocs) -> TaskLookup<Vec<CheckRecord>> {
     let query = ListQuery { statuses: vec![RUNNING], ..ListQuery::of(CHECK_RUN_KIND) };
+    let listed = docs.list(&query)?;
+    Ok(listed.into_iter().filter_map(TaskDocument::as_check_run).cloned().collect())
+}
+
+/// The newest runs of a check, or of all checks.
+pub fn newest_checks(
+    docs: &TaskDocs,
+    check: Option<&str>,
+    limit: u32,
+) -> TaskLookup<Vec<CheckRecord>> {
+    let query = ListQuery {
+        parent: check.map(str::to_owned),
+        order: ListOrder::Descending,
+        limit: Some(limit),
+        ..ListQuery::of(CHECK_RUN_KIND)
+    };
     let listed = docs.list(&query)?;
     Ok(listed.into_iter().filter_map(TaskDocument::as_check_run).cloned().collect())
 }

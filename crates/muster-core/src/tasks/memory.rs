@@ -129,6 +129,8 @@ impl Card {
 
 /// The source of notes that a capture of evidence leaves.
 pub const EVIDENCE_SOURCE: &str = "tasks_evidence";
+/// The source of notes on steps.
+pub const STEP_NOTE_SOURCE: &str = "tasks_note";
 
 /// An entry of the notes document.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -148,6 +150,13 @@ pub struct NoteEntry {
     /// When it was written.
     #[serde(default)]
     pub at: Timestamp,
+}
+
+impl NoteEntry {
+    /// Whether it was written on a step.
+    pub fn is_on_step(&self) -> bool {
+        self.meta.get("source").is_some_and(|source| source == STEP_NOTE_SOURCE)
+    }
 }
 
 /// A card's commit in the trace document.

@@ -168,6 +168,8 @@ pub enum TaskRejection {
         fields: Vec<(String, Value, Value)>,
         /// The gate that keeps a step from closing again.
         unmet: Option<(StepGate, GateReport)>,
+        /// What happened since, newest first.
+        changed: Vec<EntityChange>,
     },
     /// No such run of a check.
     UnknownCheckRun { run: CheckRunId },
@@ -196,13 +198,15 @@ pub enum TaskRejection {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PersonalAct {
     AcceptProject,
+    /// Accept changes of protected files.
+    ReviewProtected,
     Waive {
         task: TaskId,
         check: String,
     },
-    /// Take a check off a step.
+    /// Take a check off a step or, without a path, off the whole task.
     DropChecks {
-        path: StepPath,
+        path: Option<StepPath>,
         checks: Vec<String>,
     },
     /// Ask for less proof than before.

@@ -1,5 +1,6 @@
 //! A step and its gate: checkpoints, proof modes, blocking, waivers, sub-plan nodes.
 
+mod look;
 mod node;
 mod proof_mode;
 
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::{Author, Timestamp};
 
+pub use look::{StepLook, StepLookCounts};
 pub use node::{NodeFields, NodeLists, StepNode};
 pub use proof_mode::{ProofMode, ProofModes};
 
@@ -109,6 +111,9 @@ pub struct Step {
     pub proofs: BTreeMap<String, CheckRunId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check_waivers: Vec<CheckWaiver>,
+    /// Checks that a person had set aside when it was closed last, unless that was taken back.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub set_aside: BTreeSet<String>,
     /// Checkpoints that evidence on this very step is linked to.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub proven: Checkpoints,
@@ -206,6 +211,7 @@ impl Step {
             checks: Vec::new(),
             proofs: BTreeMap::new(),
             check_waivers: Vec::new(),
+            set_aside: BTreeSet::new(),
             proven: Checkpoints::new(),
             completed_at: None,
             closed_by: None,

@@ -1,5 +1,6 @@
 //! Rules of the tasks room, one test each, and a model of the whole room.
 
+mod attention;
 mod check_gates;
 mod checks;
 mod claims;
@@ -7,6 +8,7 @@ mod lint;
 mod model;
 mod rules;
 mod stops;
+mod undo;
 mod views;
 
 use super::{
@@ -17,10 +19,11 @@ use super::{
     id::{PlanId, TaskId},
     lookup,
     step::{Checkpoint, Checkpoints},
+    wire,
 };
 use crate::{
-    CallFacts, Documents, Draft, Env, LogPosition, Recorded, Timestamp, WorkRefusal,
-    tasks::TaskDocs,
+    CallFacts, Documents, Draft, Env, LogPosition, Need, Recorded, Timestamp, WorkRefusal,
+    checks::record::CheckedWork, tasks::TaskDocs,
 };
 
 /// A workspace in memory that keeps its log.
@@ -29,6 +32,8 @@ struct Room {
     log: Vec<Recorded<TaskEvent>>,
     /// What is known about the caller of the next calls.
     caller: CallFacts,
+    /// What the next checks are run for.
+    asked_for: Option<CheckedWork>,
     /// Milliseconds that have passed besides one for each event.
     elapsed: i64,
 }
@@ -39,6 +44,7 @@ impl Room {
             docs: Documents::complete(),
             log: Vec::new(),
             caller: CallFacts::default(),
+            asked_for: None,
             elapsed: 0,
         }
     }
@@ -61,18 +67,27 @@ impl Room {
 
     /// Runs commands as one call.
     fn call(&mut self, commands: &[TaskCommand]) -> Result<Vec<TaskEvent>, Box<TaskRejection>> {
+        loop {
+            match self.attempt(commands) {
+                Ok(events) => return Ok(events),
+                Err(WorkRefusal::Rejected(rejection)) => return Err(rejection),
+                Err(WorkRefusal::Unloaded(need)) => self.supply(*need),
+            }
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        commands: &[TaskCommand],
+    ) -> Result<Vec<TaskEvent>, WorkRefusal<TaskAggregate>> {
         let count = self.log.len() as u64;
         let env = self.env();
         let head = LogPosition { global: count, seq: count };
         let mut draft = Draft::new(&mut self.docs, head, env);
         for command in commands {
-            match draft.apply(command) {
-                Ok(_) => {}
-                Err(WorkRefusal::Rejected(rejection)) => {
-                    self.docs.reset();
-                    return Err(rejection);
-                }
-                Err(WorkRefusal::Unloaded(need)) => panic!("complete documents lack {need:?}"),
+            if let Err(refusal) = draft.apply(command).map(<[_]>::len) {
+                draft.clear();
+                return Err(refusal);
             }
         }
         let recorded = draft.into_events();
@@ -80,6 +95,17 @@ impl Room {
         let events = recorded.iter().map(|recorded| recorded.event.clone()).collect();
         self.log.extend(recorded);
         Ok(events)
+    }
+
+    /// The newest events of an entity; documents are complete.
+    fn supply(&mut self, need: Need<TaskAggregate>) {
+        let Need::Events(query) = need else { panic!("complete documents lack {need:?}") };
+        let is_about = |recorded: &&Recorded<TaskEvent>| {
+            let subject = wire::subject(&recorded.event);
+            subject.is_some_and(|(entity, _)| Some(entity.to_string()) == query.entity)
+        };
+        let events = self.log.iter().rev().filter(is_about).cloned().collect();
+        self.docs.supply_events(query, events);
     }
 
     fn accept(&mut self, command: TaskCommand) -> Vec<TaskEvent> {

@@ -18,6 +18,11 @@ impl StepTree {
         self.steps.iter()
     }
 
+    /// All steps, for changing; their paths stay as they are.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Step> {
+        self.steps.iter_mut()
+    }
+
     /// Number of steps, children included.
     pub fn len(&self) -> usize {
         self.steps.len()
@@ -59,6 +64,11 @@ impl StepTree {
                 }
             }
         }
+        self.put_back(step);
+    }
+
+    /// Puts a removed step back at its path, whose ordinal was never given to another one.
+    pub fn put_back(&mut self, step: Step) {
         match self.position(&step.path) {
             Ok(taken) => unreachable!("ordinals are never reused: {}", self.steps[taken].path),
             Err(place) => self.steps.insert(place, step),

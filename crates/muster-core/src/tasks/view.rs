@@ -7,6 +7,7 @@
 //! lists in `shed/order`.
 
 mod action;
+pub mod attention;
 pub mod brief;
 pub mod capsule;
 pub mod context;

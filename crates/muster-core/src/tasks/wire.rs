@@ -171,6 +171,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
         TaskEvent::CheckStarted(_) => "check_started",
         TaskEvent::CheckFinished(_) => "check_finished",
         TaskEvent::ProjectAccepted(_) => "project_accepted",
+        TaskEvent::ProtectedReviewed(_) => "protected_reviewed",
         TaskEvent::CheckWaiverSet(set) => match set.change {
             WaiverChange::Asked { .. } => "check_waiver_asked",
             WaiverChange::Given { .. } => "check_waived",
@@ -225,6 +226,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::ProtectedReviewed(_)
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => {
             event.step().map(|step| (step.task.task.into(), step.task.parent))
@@ -273,6 +275,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::ProtectedReviewed(_)
         | TaskEvent::ClaimSet(_)
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),

@@ -25,6 +25,7 @@ pub(super) fn request(docs: &TaskDocs, request: &RequestCheck) -> Decision {
         directory: request.directory.clone(),
         runner: request.runner,
         files: request.files.clone(),
+        asked_for: request.asked_for,
         imported: false,
     })])
 }

@@ -7,7 +7,7 @@ use crate::{
     CallFacts, Timestamp,
     tasks::{
         TaskDocs, TaskEvent, TaskLookup, TaskRejection,
-        check_gate::{CheckState, ProjectGate},
+        check_gate::{CheckGate, CheckState, ProjectGate},
         command::{Force, StepTarget},
         entity::Task,
         event::{Derived, StepBlockSet, StepDone, StepReopened, StepVerified},
@@ -38,12 +38,15 @@ pub(super) fn close(
             None => Some(waive(&report, force)),
         },
     };
+    let checks = project.of_step(task, step)?;
+    let set_aside = checks.iter().filter(|check| check.state == CheckState::Waived);
     let done = TaskEvent::StepDone(StepDone {
         step: step_ref(docs, task, step)?,
         waiver,
+        set_aside: set_aside.map(|check| check.name.clone()).collect(),
         derived: derive::work_begins(docs, task)?,
     });
-    let proven = proven_by_checks(docs, &project, task, step)?;
+    let proven = proven_by_checks(docs, &project, (task, step), checks)?;
     Ok(proven.into_iter().chain([done]).collect())
 }
 
@@ -51,10 +54,10 @@ pub(super) fn close(
 fn proven_by_checks(
     docs: &TaskDocs,
     project: &ProjectGate<'_>,
-    task: &Task,
-    step: &Step,
+    (task, step): (&Task, &Step),
+    checks: Vec<CheckGate>,
 ) -> TaskLookup<Option<TaskEvent>> {
-    let passed = project.of_step(task, step)?.into_iter().filter_map(|check| {
+    let passed = checks.into_iter().filter_map(|check| {
         let run = check.run.filter(|_| check.state == CheckState::Passed)?;
         Some((check.name, run))
     });
@@ -69,6 +72,7 @@ fn proven_by_checks(
         confirmations: missing.map(|checkpoint| (checkpoint, true)).collect(),
         items: Vec::new(),
         proofs,
+        imported: false,
         // What follows from closing stands on the next event.
         derived: derive::nothing(),
     })))
@@ -78,15 +82,20 @@ fn closed_already(step: &Step) -> TaskRejection {
     TaskRejection::AlreadyClosed { step_id: step.id, path: step.path.clone() }
 }
 
-/// What was skipped, in readable words: `tests`, `proof:tests`, `blocked`.
 fn waive(report: &GateReport, force: &Force) -> Waiver {
+    let skipped = skipped(report);
+    Waiver { reason: force.reason.clone(), at: Timestamp::default(), skipped }
+}
+
+/// What force would skip, in readable words: `tests`, `proof:tests`, `blocked`.
+pub(super) fn skipped(report: &GateReport) -> Vec<String> {
     let name = |checkpoint: &Checkpoint| checkpoint.name().to_owned();
     let mut skipped: Vec<String> = report.missing_checkpoints.iter().map(name).collect();
     skipped.extend(report.missing_proofs.iter().map(|cp| format!("proof:{}", cp.name())));
     if report.blocked {
         skipped.push(SKIPPED_BLOCK.to_owned());
     }
-    Waiver { reason: force.reason.clone(), at: Timestamp::default(), skipped }
+    skipped
 }
 
 pub(super) fn reopen(docs: &TaskDocs, target: &StepTarget) -> Decision {

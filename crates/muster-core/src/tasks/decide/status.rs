@@ -38,7 +38,7 @@ pub(super) fn set(docs: &TaskDocs, call: &CallFacts, id: EntityId, to: TaskStatu
 }
 
 /// Rejects with the first open gate.
-fn check_done(docs: &TaskDocs, call: &CallFacts, id: EntityId) -> TaskResult<()> {
+pub(super) fn check_done(docs: &TaskDocs, call: &CallFacts, id: EntityId) -> TaskResult<()> {
     open_gates(docs, call, id)?.into_iter().next().map_or(Ok(()), reject)
 }
 
@@ -100,8 +100,9 @@ fn open_tasks(docs: &TaskDocs, plan: &Plan) -> TaskLookup<Option<TaskRejection>>
 
 fn gates_of_task(docs: &TaskDocs, call: &CallFacts, task: &Task) -> TaskLookup<Vec<TaskRejection>> {
     let mut open = gates_of_steps(docs, call, task)?;
-    let checks = ProjectGate::of(docs, call)?.of_task(task)?;
-    let checks: Vec<CheckGate> = checks.into_iter().filter(|check| !check.state.holds()).collect();
+    let project = ProjectGate::of(docs, call)?;
+    let checks = project.of_task(task)?.into_iter().filter(|check| !check.state.holds());
+    let checks: Vec<CheckGate> = checks.chain(project.protected()?).collect();
     if !checks.is_empty() {
         open.push(TaskRejection::ChecksOpen { task: task.id, checks });
     }

@@ -17,7 +17,7 @@ use crate::{
         path::{STEP_DEPTH_MAX, StepPath},
         rejection::PersonalAct,
         step::{Checkpoint, ItemConfirmation, ProofModes, Step},
-        stop::UnprovenStop,
+        stop::{StopReply, UnprovenStop},
     },
 };
 
@@ -49,7 +49,7 @@ pub(super) fn add(docs: &TaskDocs, add: &AddSteps) -> Decision {
 
 pub(super) fn define(docs: &TaskDocs, call: &CallFacts, define: &DefineStep) -> Decision {
     let (task, step) = lookup::task_and_step(docs, &define.step)?;
-    keeps_checks(call, step, define.checks.as_deref())?;
+    keeps_checks(call, Some(&step.path), &step.checks, define.checks.as_deref())?;
     let fields = StepFields {
         success_criteria: define.success_criteria.clone(),
         tests: define.tests.clone(),
@@ -91,15 +91,20 @@ pub(super) fn define(docs: &TaskDocs, call: &CallFacts, define: &DefineStep) -> 
     })])
 }
 
-/// Only a person may take a check off a step.
-fn keeps_checks(call: &CallFacts, step: &Step, checks: Option<&[String]>) -> TaskResult<()> {
-    let Some(checks) = checks else { return Ok(()) };
-    let dropped = step.checks.iter().filter(|name| !checks.contains(name));
+/// Only a person may take a check off a step or, without a path, off a task.
+pub(super) fn keeps_checks(
+    call: &CallFacts,
+    path: Option<&StepPath>,
+    before: &[String],
+    after: Option<&[String]>,
+) -> TaskResult<()> {
+    let Some(after) = after else { return Ok(()) };
+    let dropped = before.iter().filter(|name| !after.contains(name));
     let dropped: Vec<String> = dropped.cloned().collect();
     if dropped.is_empty() {
         return Ok(());
     }
-    person_only(call, || PersonalAct::DropChecks { path: step.path.clone(), checks: dropped })
+    person_only(call, || PersonalAct::DropChecks { path: path.cloned(), checks: dropped })
 }
 
 /// Under the stricter rules of a project, only a person may ask for less proof, or rewrite what a
@@ -164,7 +169,9 @@ pub(super) fn answer_stop(
     let reply = UnprovenStop::reply(step.unproven_stop.as_ref()).filter(|_| !step.is_closed());
     let Some(reply) = reply else { return Ok(Vec::new()) };
     let step = step_ref(docs, task, step)?;
-    Ok(vec![TaskEvent::StopAnswered(StopAnswered { step, checks: checks.clone(), reply })])
+    let listed = reply == StopReply::Allowed;
+    let checks = checks.clone();
+    Ok(vec![TaskEvent::StopAnswered(StopAnswered { step, checks, reply, listed })])
 }
 
 pub(super) fn verify(
@@ -189,6 +196,7 @@ pub(super) fn verify(
         confirmations: confirmations.to_vec(),
         items: Vec::new(),
         proofs: BTreeMap::new(),
+        imported: false,
         derived,
     })])
 }
@@ -218,6 +226,7 @@ pub(super) fn confirm_items(
         confirmations: confirmed.map(|checkpoint| (checkpoint, true)).collect(),
         items: items.to_vec(),
         proofs: BTreeMap::new(),
+        imported: false,
         derived: derive::work_begins(docs, task)?,
     })])
 }

@@ -1,9 +1,9 @@
-//! Accepting a project and setting checks aside: what a person decides.
+//! Accepting a project and its protected files, and setting checks aside: what a person decides.
 
 use super::{Decision, reject, task_ref};
 use crate::{
     CallFacts, WorkRefusal,
-    checks::project::AcceptedProject,
+    checks::{project::AcceptedProject, protected::ProtectedState},
     tasks::{
         TaskDocs, TaskEvent, TaskRejection, TaskResult,
         check_gate::CheckWaiver,
@@ -24,6 +24,11 @@ pub(super) fn accept(call: &CallFacts, project: &AcceptedProject) -> Decision {
     Ok(vec![TaskEvent::ProjectAccepted(project.clone())])
 }
 
+pub(super) fn review(call: &CallFacts, state: &ProtectedState) -> Decision {
+    person_only(call, || PersonalAct::ReviewProtected)?;
+    Ok(vec![TaskEvent::ProtectedReviewed(state.clone())])
+}
+
 pub(super) fn waive(docs: &TaskDocs, call: &CallFacts, waive: &WaiveCheck) -> Decision {
     let WaiveCheck { task, check, change, .. } = waive;
     let task = lookup::task(docs, *task)?;
@@ -37,7 +42,14 @@ pub(super) fn waive(docs: &TaskDocs, call: &CallFacts, waive: &WaiveCheck) -> De
         person_only(call, act)?;
     }
     let given: &[CheckWaiver] = step.map_or(&task.check_waivers, |step| &step.check_waivers);
-    if *change == WaiverChange::TakenBack && given.iter().all(|waiver| waiver.check != *check) {
+    let step_id = step.map(|step| step.id);
+    let is_asked_for =
+        task.waivers_asked.iter().any(|asked| asked.check == *check && asked.step == step_id);
+    // Taking back also declines what was asked for.
+    if *change == WaiverChange::TakenBack
+        && !is_asked_for
+        && given.iter().all(|waiver| waiver.check != *check)
+    {
         return reject(TaskRejection::UnknownWaiver { check: check.clone() });
     }
     Ok(vec![TaskEvent::CheckWaiverSet(CheckWaiverSet {
@@ -45,5 +57,6 @@ pub(super) fn waive(docs: &TaskDocs, call: &CallFacts, waive: &WaiveCheck) -> De
         step: step.map(|step| (step.id, step.path.clone())),
         check: check.clone(),
         change: change.clone(),
+        listed: is_asked,
     })])
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checks::record::{CheckResult, TreeState},
+    checks::record::{CheckResult, CheckedWork, TreeState},
     run::node::Process,
     tasks::{
         event::TaskRef,
@@ -27,6 +27,8 @@ pub struct CheckRequested {
     pub runner: Process,
     /// The files at that time.
     pub files: TreeState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_for: Option<CheckedWork>,
     /// Set when the event is imported: then the whole run proves nothing in this store, whatever
     /// the later events of it say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -72,6 +74,9 @@ pub struct CheckWaiverSet {
     /// Name of the check.
     pub check: String,
     pub change: WaiverChange,
+    /// Whether the task is listed as waiting for a person; not in events before there was a list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub listed: bool,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

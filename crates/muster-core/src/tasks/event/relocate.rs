@@ -25,6 +25,10 @@ impl TaskEvent {
             Self::OperationRecorded(operation) => {
                 operation.seq = place(operation.seq);
                 operation.undone_at = place(operation.undone_at);
+                let added = operation.change.iter_mut().flat_map(|change| &mut change.added);
+                for note in added.flat_map(|added| &mut added.notes) {
+                    *note = place(*note);
+                }
             }
             Self::AnswerKept { kept, .. } => relocate_answer(&mut kept.answer, place),
             Self::PlanCreated(_)
@@ -50,6 +54,7 @@ impl TaskEvent {
             | Self::CheckStarted(_)
             | Self::CheckFinished(_)
             | Self::ProjectAccepted(_)
+            | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
             | Self::FocusMoved { .. }

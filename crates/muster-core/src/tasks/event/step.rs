@@ -1,6 +1,6 @@
 //! Facts about steps and their sub-plans.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +115,9 @@ pub struct StepVerified {
     /// Checks that passed on the files of the call, with the run that shows it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub proofs: BTreeMap<String, CheckRunId>,
+    /// The runs are those of another store and prove nothing here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
@@ -127,6 +130,9 @@ pub struct StepDone {
     /// Present when gates were skipped by force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<Waiver>,
+    /// Checks that a person had set aside.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub set_aside: BTreeSet<String>,
     /// What followed from it.
     #[serde(default, skip_serializing_if = "Derived::is_empty")]
     pub derived: Derived,
@@ -157,6 +163,9 @@ pub struct StopAnswered {
     /// The checks that did not hold.
     pub checks: BTreeMap<String, CheckState>,
     pub reply: StopReply,
+    /// Whether the task is listed as waiting for a person; not in events before there was a list.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub listed: bool,
 }
 
 /// A step and everything below it was deleted.

@@ -32,6 +32,7 @@ pub(super) fn requested(
         directory: requested.directory.clone(),
         requested_at: moment.at,
         requested_by: by.cloned(),
+        asked_for: requested.asked_for,
         runner: requested.runner,
         imported: requested.imported,
         started_at: None,

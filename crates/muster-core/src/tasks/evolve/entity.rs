@@ -51,6 +51,7 @@ pub(super) fn task_created(docs: &mut TaskDocs, created: &TaskCreated, moment: M
         check_waivers: Vec::new(),
         waivers_asked: Vec::new(),
         claim: None,
+        needs_person: false,
         steps: StepTree::default(),
     };
     task.meta.created_seq = moment.seq;

@@ -2,17 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Applied, Moment, apply_derived, apply_plan_move, change_meta, change_plan, change_task,
-    change_workspace, entity::link_dependencies,
-};
+use super::{Applied, Moment, change_meta, change_task, change_workspace};
 use crate::{
     Author, ListQuery,
     tasks::{
         TaskDocs, TaskDocument, TaskKey,
         entity::Meta,
-        event::{CardKept, EvidenceCaptured, NoteKept, Restored},
-        fields,
+        event::{CardKept, EvidenceCaptured, NoteKept},
         history::{HistoryOperation, OperationState},
         id::EntityId,
         memory::{Card, EVIDENCE_SOURCE, Evidence, MemoryCounts, NoteEntry, TraceEntry},
@@ -24,7 +20,7 @@ use crate::{
 /// Characters of a blocker card's line.
 const BLOCKER_CHARS_MAX: usize = 200;
 
-fn change_counts(
+pub(super) fn change_counts(
     docs: &mut TaskDocs,
     id: EntityId,
     change: impl FnOnce(&mut MemoryCounts),
@@ -224,73 +220,4 @@ fn forget_redo(docs: &mut TaskDocs, id: EntityId) -> Applied {
         }
     }
     change_meta(docs, id, |meta| meta.redoable = false)
-}
-
-/// Writes the fields of an undone or redone operation and moves it between the stacks.
-pub(super) fn restored(docs: &mut TaskDocs, restored: &Restored, moment: Moment) -> Applied {
-    write_fields(docs, restored, moment)?;
-    apply_plan_move(docs, &restored.derived, moment)?;
-    if let Some(TaskDocument::Operation(operation)) =
-        docs.edit(&TaskKey::Operation(restored.op_seq))?
-    {
-        operation.state =
-            if restored.undo { OperationState::Redoable } else { OperationState::Undoable };
-        operation.undone_at = if restored.undo { moment.seq } else { 0 };
-    }
-    let left = redo_left(docs, restored.subject.id)?;
-    change_meta(docs, restored.subject.id, |meta| meta.redoable = left)
-}
-
-fn redo_left(
-    docs: &TaskDocs,
-    id: EntityId,
-) -> Result<bool, crate::Unloaded<crate::tasks::TaskAggregate>> {
-    let query = ListQuery {
-        parent: Some(id.to_string()),
-        statuses: vec![OperationState::Redoable.name()],
-        limit: Some(1),
-        ..ListQuery::of("operation")
-    };
-    Ok(!docs.list(&query)?.is_empty())
-}
-
-fn write_fields(docs: &mut TaskDocs, restored: &Restored, moment: Moment) -> Applied {
-    let values = &restored.fields;
-    let subject = restored.subject;
-    let derived = &restored.derived;
-    let touch = |meta: &mut Meta| {
-        meta.revision = subject.revision;
-        meta.updated_at = moment.at;
-    };
-    if values.contains_key("depends_on") && restored.path.is_none() {
-        let mut depends_on = Vec::new();
-        fields::read(values, "depends_on", &mut depends_on);
-        link_dependencies(docs, subject.id, &depends_on)?;
-    }
-    match (subject.id, &restored.path) {
-        (EntityId::Plan(id), _) => change_plan(docs, id, |plan| {
-            fields::write_plan(plan, values);
-            touch(&mut plan.meta);
-        }),
-        (EntityId::Task(id), None) => change_task(docs, id, |task| {
-            fields::write_task(task, values);
-            touch(&mut task.meta);
-        }),
-        (EntityId::Task(id), Some(path)) => change_task(docs, id, |task| {
-            if let Some(step) = task.steps.at_mut(path) {
-                let node = restored.node;
-                match node.and_then(|at| step.nodes.iter_mut().find(|node| node.ordinal == at)) {
-                    Some(node) => {
-                        fields::write_node(node, values);
-                        node.updated_at = moment.at;
-                    }
-                    None => fields::write_step(step, values),
-                }
-                step.updated_at = moment.at;
-                step.graph_seq = moment.seq;
-            }
-            touch(&mut task.meta);
-            apply_derived(task, derived, moment);
-        }),
-    }
 }

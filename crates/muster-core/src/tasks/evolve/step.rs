@@ -16,6 +16,7 @@ use crate::{
             StopAnswered,
         },
         id::EntityId,
+        memory::STEP_NOTE_SOURCE,
         step::{Checkpoint, NodeFields, Step, StepBlock, StepNode, Waiver},
         wire,
     },
@@ -63,7 +64,7 @@ pub(super) fn noted(docs: &mut TaskDocs, noted: &StepNoted, moment: Moment) -> A
     // TASKS-NOTE-1: the whole note is also in the notes document.
     let StepRef { task, step_id, path } = &noted.step;
     let meta = json!({
-        "source": "tasks_note", "task_id": task.task, "step_id": step_id, "path": path,
+        "source": STEP_NOTE_SOURCE, "task_id": task.task, "step_id": step_id, "path": path,
         "note_seq": noted.note_seq, "event_id": wire::event_id(moment.seq),
     });
     mirror_note(docs, task.task.into(), &noted.note, meta, moment)
@@ -77,7 +78,8 @@ pub(super) fn stop_answered(
     change_step(docs, &answered.step, &Derived::default(), moment, |step| {
         let stop = step.unproven_stop.get_or_insert_default();
         stop.add(answered.reply, &answered.checks, moment.at);
-    })
+    })?;
+    change_task(docs, answered.step.task.task, |task| task.needs_person |= answered.listed)
 }
 
 pub(super) fn verified(docs: &mut TaskDocs, verified: &StepVerified, moment: Moment) -> Applied {
@@ -89,7 +91,9 @@ pub(super) fn verified(docs: &mut TaskDocs, verified: &StepVerified, moment: Mom
             }
         }
         step.add_items(&verified.items);
-        step.proofs.extend(verified.proofs.clone());
+        if !verified.imported {
+            step.proofs.extend(verified.proofs.clone());
+        }
     })
 }
 
@@ -110,6 +114,9 @@ pub(super) fn done(
     change_step(docs, &done.step, &done.derived, moment, |step| {
         step.completed_at = Some(moment.at);
         step.closed_by = by.cloned();
+        step.set_aside.clone_from(&done.set_aside);
+        // A pass of an earlier closing does not back this one.
+        step.proofs.retain(|name, _| !done.set_aside.contains(name));
         step.unproven_stop = None;
         step.waiver = done.waiver.clone().map(|waiver| Waiver { at: moment.at, ..waiver });
         step.graph_seq = moment.seq;

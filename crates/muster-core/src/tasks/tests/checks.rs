@@ -30,6 +30,7 @@ fn request(check: &str, scope: &str) -> TaskCommand {
         directory: "/work".to_owned(),
         runner: ME,
         files: files(scope),
+        asked_for: None,
     })
 }
 

@@ -18,6 +18,7 @@ use crate::{
             brief::TaskBrief,
             context::{ContextQuery, ContextView, ListPageRequest, RowFilter},
             overview::RadarView,
+            proof::ProofNotes,
             shed,
         },
         wire,
@@ -29,7 +30,14 @@ fn workspace() -> WorkspaceId {
 }
 
 fn radar(room: &Room, id: impl Into<EntityId>) -> Value {
-    let view = RadarView::of(&room.docs, &workspace(), id.into(), Requested::default()).unwrap();
+    let view = RadarView::of(
+        &room.docs,
+        &workspace(),
+        id.into(),
+        Requested::default(),
+        &ProofNotes::default(),
+    )
+    .unwrap();
     json!(view)
 }
 

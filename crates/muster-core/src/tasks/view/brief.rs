@@ -11,7 +11,7 @@ use crate::{
         TaskDocs, TaskLookup,
         entity::{Task, TaskStatus, Urgency},
         id::{EntityId, PlanId, TaskId},
-        step::Step,
+        step::{Step, StepLookCounts},
     },
 };
 
@@ -40,6 +40,8 @@ pub struct TaskBrief {
     pub steps: u64,
     /// Closed steps.
     pub closed: u64,
+    /// Closed steps by what backs them; `None` if an earlier version stored the brief.
+    pub looks: Option<StepLookCounts>,
     /// Open steps that are blocked.
     pub blocked: usize,
     /// When it was changed last.
@@ -79,6 +81,7 @@ impl TaskBrief {
             waits: meta.waits(),
             steps: steps as u64,
             closed: closed as u64,
+            looks: Some(StepLookCounts::of(task.steps.iter())),
             blocked: task.steps.iter().filter(is_blocked).count(),
             updated_at: meta.updated_at,
             next: lines::next(task).into_iter().next().map(WholeText::from),
@@ -110,15 +113,18 @@ impl TaskBrief {
 }
 
 /// Version of the stored form of briefs.
-const FORM: u64 = 1;
+const FORM: u64 = 2;
+/// The form without looks.
+const FORM_WITHOUT_LOOKS: u64 = 1;
 /// Urgencies by their number.
 const URGENCIES: [Urgency; 4] = [Urgency::Critical, Urgency::High, Urgency::Medium, Urgency::Low];
 
-impl Compact for TaskBrief {
-    fn write(&self) -> String {
+impl TaskBrief {
+    /// All fields in the stored order; looks only if the form has them.
+    fn fields(&self, form: u64) -> String {
         let ids = |ids: &[EntityId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut fields = CompactWriter::default();
-        fields.number(FORM).number(self.id.0).number(self.parent.0).text(&self.title);
+        fields.number(form).number(self.id.0).number(self.parent.0).text(&self.title);
         fields.number(self.status as u64).number(self.priority as u64).number(self.revision);
         fields.maybe(self.domain.as_deref()).maybe(self.assignee.as_deref()).texts(&self.tags);
         fields.texts(&ids(&self.depends_on)).texts(&ids(&self.waits));
@@ -126,16 +132,32 @@ impl Compact for TaskBrief {
         fields.number(self.updated_at.0.cast_unsigned());
         fields.maybe(self.next.as_deref()).texts(&self.verify).texts(&self.blockers);
         fields.texts(&self.blocker_cards).texts(&self.forced).texts(&self.risks);
+        if form == FORM {
+            let looks = self.looks.unwrap_or_default();
+            fields.number(looks.claimed).number(looks.evidence);
+            fields.number(looks.proven).number(looks.waived);
+        }
         fields.finish()
+    }
+}
+
+impl Compact for TaskBrief {
+    fn write(&self) -> String {
+        self.fields(FORM)
+    }
+
+    fn earlier_forms(&self) -> Vec<String> {
+        vec![self.fields(FORM_WITHOUT_LOOKS)]
     }
 
     fn read(text: &Arc<str>) -> Option<Self> {
         let mut fields = CompactReader::of(text);
         let id = |text: WholeText| text.parse().ok();
-        if fields.number()? != FORM {
+        let form = fields.number()?;
+        if ![FORM, FORM_WITHOUT_LOOKS].contains(&form) {
             return None;
         }
-        let brief = Self {
+        let mut brief = Self {
             id: TaskId(fields.number()?),
             parent: PlanId(fields.number()?),
             title: fields.text()?,
@@ -149,6 +171,7 @@ impl Compact for TaskBrief {
             waits: fields.texts(id)?,
             steps: fields.number()?,
             closed: fields.number()?,
+            looks: None,
             blocked: usize::try_from(fields.number()?).ok()?,
             updated_at: Timestamp(fields.number()?.cast_signed()),
             next: fields.maybe()?,
@@ -158,6 +181,14 @@ impl Compact for TaskBrief {
             forced: fields.texts(Some)?,
             risks: fields.texts(Some)?,
         };
+        if form == FORM {
+            brief.looks = Some(StepLookCounts {
+                claimed: fields.number()?,
+                evidence: fields.number()?,
+                proven: fields.number()?,
+                waived: fields.number()?,
+            });
+        }
         fields.end().map(|()| brief)
     }
 }

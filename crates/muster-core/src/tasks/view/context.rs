@@ -14,10 +14,11 @@ pub use rows::{PlanRow, PlanTasksDone, TaskRow};
 
 use super::brief::TaskBrief;
 use crate::{
-    ListQuery, PageCursor, Survey,
+    CallFacts, ListQuery, PageCursor, Survey,
     budget::replace,
     tasks::{
         TaskDocs, TaskDocument, TaskLookup, TaskResult,
+        check_gate::ProjectGate,
         entity::{Plan, StatusCounts, TaskStatus},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
@@ -67,6 +68,10 @@ pub struct ContextView {
     pub plans_pagination: Pagination,
     /// Page of tasks.
     pub tasks_pagination: Pagination,
+    /// Checks whose last verdict is about other files: steps that were closed with them may not
+    /// hold any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stale_checks: Vec<String>,
 }
 
 /// Matching rows.
@@ -108,6 +113,23 @@ pub struct Pagination {
 }
 
 impl ContextView {
+    /// Whether the files can say anything about a row: a step of an open task is closed, and there
+    /// are checks.
+    pub fn wants_files(&self, docs: &TaskDocs) -> TaskLookup<bool> {
+        let is_begun =
+            |task: &TaskRow| task.status != TaskStatus::Done && task.steps_open < task.steps_count;
+        if !self.tasks.iter().any(is_begun) {
+            return Ok(false);
+        }
+        let projects = lookup::projects(docs)?;
+        Ok(projects.is_some_and(|known| known.accepted.iter().any(|one| !one.checks.is_empty())))
+    }
+
+    /// The same with what the files of the call say.
+    pub fn with_files(self, docs: &TaskDocs, call: &CallFacts) -> TaskLookup<Self> {
+        Ok(Self { stale_checks: ProjectGate::of(docs, call)?.stale_names()?, ..self })
+    }
+
     /// Lists plans and tasks.
     pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, query: &ContextQuery) -> TaskResult<Self> {
         let parent = match query.task {
@@ -137,6 +159,7 @@ impl ContextView {
             tasks_pagination: tasks.pagination(query.tasks, &query.filters),
             plans: plans.rows.iter().map(|plan| PlanRow::of(workspace, plan)).collect(),
             tasks: tasks.rows.iter().map(|task| TaskRow::of(workspace, task)).collect(),
+            stale_checks: Vec::new(),
         })
     }
 }

@@ -22,6 +22,8 @@ pub struct DeltaQuery {
     pub limit: u32,
     /// Only events of this entity; a plan's include its tasks'.
     pub entity: Option<EntityId>,
+    /// Characters that the view may have; events far beyond them are not read.
+    pub chars: Option<u64>,
 }
 
 /// The slice and where to continue.
@@ -58,11 +60,25 @@ impl DeltaView {
         })?;
         let shown = &slice[..slice.len().min(query.limit as usize)];
         let last = shown.last().map(|shown| shown.global).or(query.since);
+        let texts = shown.iter().map(|shown| shown.event.text());
+        let readable = readable(texts, query.chars);
         Ok(Self {
             workspace: workspace.to_string(),
-            events: shown.iter().map(|shown| shown.event.clone()).collect(),
+            events: shown.iter().take(readable).map(|shown| shown.event.clone()).collect(),
             cursor: last.map(wire::event_id),
             has_more: slice.len() > shown.len(),
         })
     }
+}
+
+/// How many events are worth reading: those that fit, and enough more for the budget to see that
+/// not all of them do. The budget then cuts the page as if it had seen the rest.
+fn readable<'a>(events: impl Iterator<Item = &'a str>, chars: Option<u64>) -> usize {
+    let Some(max) = chars else { return usize::MAX };
+    let mut used = 0;
+    let fitting = events.take_while(|event| {
+        used += event.chars().count() as u64;
+        used <= max
+    });
+    fitting.count().max(1) + 1
 }

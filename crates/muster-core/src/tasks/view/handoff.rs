@@ -87,8 +87,18 @@ fn was_written(note: &NoteEntry) -> bool {
 impl Handoff {
     /// The lists, each at most `limit` lines.
     pub fn of(docs: &TaskDocs, id: EntityId, limit: usize) -> TaskResult<Self> {
+        Self::with_risks(docs, id, limit, &[])
+    }
+
+    /// The same, where these are the first risks of a task.
+    pub fn with_risks(
+        docs: &TaskDocs,
+        id: EntityId,
+        limit: usize,
+        risks: &[ViewLine],
+    ) -> TaskResult<Self> {
         match id {
-            EntityId::Task(id) => Ok(of_task(docs, lookup::task(docs, id)?, limit)?),
+            EntityId::Task(id) => Ok(of_task(docs, lookup::task(docs, id)?, limit, risks)?),
             EntityId::Plan(id) => Ok(of_plan(docs, lookup::plan(docs, id)?, limit)?),
         }
     }
@@ -137,7 +147,12 @@ impl Capped {
     }
 }
 
-fn of_task(docs: &TaskDocs, task: &Task, limit: usize) -> TaskLookup<Handoff> {
+fn of_task(
+    docs: &TaskDocs,
+    task: &Task,
+    limit: usize,
+    first_risks: &[ViewLine],
+) -> TaskLookup<Handoff> {
     let (closed, total) = task.closed_of_total();
     let mut done = Capped::new(limit);
     done.push(|| format!("Steps closed: {closed}/{total}"));
@@ -158,7 +173,8 @@ fn of_task(docs: &TaskDocs, task: &Task, limit: usize) -> TaskLookup<Handoff> {
     }
     let mut risks = Capped::new(limit);
     let verify = lines::verify(task, &StepsSummary::of(task)).into_iter();
-    let open = verify.chain(lines::blockers(docs, task)?);
+    let first = first_risks.iter().cloned().chain(lines::waived(docs, task)?);
+    let open = first.chain(verify).chain(lines::blockers(docs, task)?);
     open.chain(lines::forced(task)).chain(lines::risks(task)).for_each(|line| risks.push(|| line));
     Ok(Handoff {
         done: done.finish(1 + closed),

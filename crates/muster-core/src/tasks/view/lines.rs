@@ -4,6 +4,7 @@ use super::steps::StepsSummary;
 use crate::{
     tasks::{
         TaskDocs, TaskDocument, TaskKey, TaskLookup,
+        check_gate::CheckWaiver,
         entity::{Task, TaskStatus},
         id::EntityId,
         step::{Checkpoint, Step, Waiver},
@@ -21,6 +22,9 @@ const NEXT_CHARS_MAX: usize = 160;
 const NEXT_TITLE_CHARS_MAX: usize = 80;
 /// Characters of a blocker line.
 const BLOCKER_CHARS_MAX: usize = 200;
+
+/// Lines about checks that were set aside.
+const WAIVER_LINES_MAX: usize = 5;
 
 /// Lines about one step before `+n more`.
 const DEFINITION_LINES_MAX: usize = 10;
@@ -203,6 +207,29 @@ pub(super) fn forced(task: &Task) -> Vec<ViewLine> {
         format!("Forced: {} ({})", step.path, reason(waiver.reason.as_deref()))
     };
     waived.map(line).collect()
+}
+
+/// Checks that a person has set aside, each beside its last verdict (PROOF-WAIVE-1).
+pub(super) fn waived(docs: &TaskDocs, task: &Task) -> TaskLookup<Vec<ViewLine>> {
+    let of_steps = task.steps.iter().flat_map(|step| {
+        step.check_waivers.iter().map(move |waiver| (format!(" of {}", step.path), waiver))
+    });
+    let all = task.check_waivers.iter().map(|waiver| (String::new(), waiver)).chain(of_steps);
+    let mut lines = Vec::new();
+    for (place, CheckWaiver { check, reason, by, scope, .. }) in all.take(WAIVER_LINES_MAX) {
+        let verdict = match docs.get(&TaskKey::CheckLedger(check.clone()))? {
+            Some(TaskDocument::CheckLedger(ledger)) => ledger.last(),
+            Some(_) | None => None,
+        };
+        let verdict = verdict.map_or("it never ran".to_owned(), |last| {
+            format!("last {} in {}", last.verdict.name(), last.run)
+        });
+        let until = if scope.is_some() { "for some files" } else { "for good" };
+        let by = &by.name;
+        let line = format!("Waived: {check}{place} {until} by {by}: {reason} ({verdict})");
+        lines.push(text::cut(&line, BLOCKER_CHARS_MAX));
+    }
+    Ok(lines)
 }
 
 /// Risks of open nodes.

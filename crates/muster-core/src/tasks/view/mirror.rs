@@ -21,7 +21,7 @@ use crate::{
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
         lookup,
         path::StepPath,
-        step::{Step, StepNode},
+        step::{Step, StepLook, StepNode},
     },
     todo::{ItemId, ToolStatus},
 };
@@ -126,6 +126,9 @@ pub struct MirrorStep {
     pub title: String,
     pub completed: bool,
     pub forced: bool,
+    /// What backs it, if it is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<StepLook>,
     #[serde(flatten)]
     pub confirmed: Confirmed,
     pub blocked: bool,
@@ -278,6 +281,7 @@ impl MirrorStep {
             title: step.title.clone(),
             completed: step.is_closed(),
             forced: step.waiver.is_some(),
+            look: StepLook::of(step),
             confirmed: Confirmed::of(step),
             blocked: step.block.is_some(),
             block_reason: step.block.as_ref().and_then(|block| block.reason.clone()),

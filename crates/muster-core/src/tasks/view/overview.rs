@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     PlanSteps, ReasoningRef, Requested, Rollup, StepsSummary, StepsView, TargetView, gather,
     handoff::{self, Handoff},
+    proof::ProofNotes,
     radar::Radar,
     timeline::Timeline,
 };
@@ -47,6 +48,14 @@ pub struct TargetStanding {
     pub reasoning_ref: ReasoningRef,
     /// One screen of state.
     pub radar: Radar,
+}
+
+impl TargetStanding {
+    /// The same with what the files say about it.
+    fn with(mut self, notes: &ProofNotes) -> Self {
+        self.radar.verify.extend_from_slice(&notes.verify);
+        self
+    }
 }
 
 /// How far a plan or task is.
@@ -107,10 +116,11 @@ impl RadarView {
         workspace: &WorkspaceId,
         id: EntityId,
         requested: Requested,
+        notes: &ProofNotes,
     ) -> TaskResult<Self> {
         let place = ViewPlace::of(docs, workspace, requested)?;
         let (standing, progress) = overview(docs, workspace, id)?;
-        Ok(Self { place, standing, progress })
+        Ok(Self { place, standing: standing.with(notes), progress })
     }
 }
 
@@ -134,11 +144,14 @@ impl HandoffView {
         workspace: &WorkspaceId,
         id: EntityId,
         limit: u32,
+        notes: &ProofNotes,
     ) -> TaskResult<Self> {
         gather::surroundings(docs, id)?;
         handoff::gather_lists(docs, id, limit as usize)?;
         let (standing, progress) = overview(docs, workspace, id)?;
-        let handoff = Handoff::of(docs, id, limit as usize)?.with_notes(docs, id)?;
+        let handoff = Handoff::with_risks(docs, id, limit as usize, &notes.risks)?;
+        let handoff = handoff.with_notes(docs, id)?;
+        let standing = standing.with(notes);
         Ok(Self { workspace: workspace.to_string(), standing, handoff, progress })
     }
 }
@@ -163,9 +176,11 @@ impl ContextPack {
         workspace: &WorkspaceId,
         id: EntityId,
         delta_limit: u32,
+        notes: &ProofNotes,
     ) -> TaskResult<Self> {
         let (standing, progress) = overview(docs, workspace, id)?;
         let delta = Timeline::of(docs, id, delta_limit)?;
+        let standing = standing.with(notes);
         Ok(Self { workspace: workspace.to_string(), standing, progress, delta })
     }
 }

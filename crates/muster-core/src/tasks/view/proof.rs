@@ -1,21 +1,31 @@
 //! What is proven of a task: its checks on the present files, what stands in for them, and what
 //! about their passes looks odd (view of `tasks_proof`).
 
+mod notes;
+mod protected;
+
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use notes::ProofNotes;
+pub use protected::ProtectedProof;
+
 use crate::{
     CallFacts,
     checks::{
-        finding::{CheckFinding, CheckPass, EarlierPasses, changed_since, missing_since},
+        finding::{
+            CheckFinding, CheckPass, EarlierPasses, changed_since, files_since, missing_since,
+        },
         ledger::{CheckLedger, Flakiness, LedgerEntry},
+        record::CheckRecord,
         verdict::{TestCounts, Verdict},
     },
     tasks::{
         TaskDocs, TaskDocument, TaskKey, TaskLookup, TaskResult,
         check_gate::{CheckGate, CheckState, CheckWaiver, ProjectGate, WaiverRequest},
+        command::StepSelector,
         entity::{Task, TaskStatus},
         id::{CheckRunId, TaskId, WorkspaceId},
         lookup,
@@ -29,13 +39,17 @@ pub struct TaskProof {
     /// The workspace.
     pub workspace: String,
     pub target: ProvenTask,
-    /// Whether all checks of the task and of its open steps hold on the present files.
+    /// Whether all checks of the task and of its open steps hold on the present files, and a person
+    /// has seen the protected ones.
     pub holds: bool,
     /// Root of the project whose files were looked at; absent if no project is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Checks that the task has to pass as a whole.
     pub checks: Vec<CheckProof>,
+    /// Files whose change a person has to look at; absent if the project protects none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protected: Option<ProtectedProof>,
     /// Steps with checks.
     pub steps: Vec<StepProof>,
     /// What about the passes looks like a way around.
@@ -141,7 +155,9 @@ impl TaskProof {
         let with_checks = task.steps.iter().filter(|step| !step.checks.is_empty());
         let steps = with_checks.map(|step| reader.of_step(step)).collect::<TaskLookup<Vec<_>>>()?;
         let open = steps.iter().filter(|step| !step.completed).flat_map(|step| &step.checks);
-        let holds = checks.iter().chain(open).all(|check| check.standing.state.holds());
+        let protected = ProtectedProof::of(&reader.gate)?;
+        let holds = checks.iter().chain(open).all(|check| check.standing.state.holds())
+            && protected.as_ref().is_none_or(|protected| protected.state.holds());
         let target = ProvenTask {
             id: task.id,
             title: task.meta.title.clone(),
@@ -155,18 +171,52 @@ impl TaskProof {
             project: reader.gate.root().map(str::to_owned),
             findings: reader.findings(&checks, &steps)?,
             checks,
+            protected,
             steps,
             waivers_asked: task.waivers_asked.clone(),
         })
+    }
+
+    /// The commit that the files of a task are compared with, if there is one.
+    pub fn base_commit(
+        docs: &TaskDocs,
+        task: TaskId,
+        call: &CallFacts,
+    ) -> TaskResult<Option<String>> {
+        let task = lookup::task(docs, task)?;
+        let reader = ProofReader { docs, task, gate: ProjectGate::of(docs, call)? };
+        let names = reader.gate.all_names_of(task);
+        let base = reader.oldest_base(&names)?;
+        Ok(base.map(|(_, base)| base.files.commit.clone()))
     }
 
     /// Names of all checks of a task and its steps: those whose files have to be read.
     pub fn check_names(docs: &TaskDocs, task: TaskId, root: &str) -> TaskResult<BTreeSet<String>> {
         let task = lookup::task(docs, task)?;
         let gate = ProjectGate::of_root(docs, root)?;
-        let own = gate.required_of(task).into_iter();
-        let of_steps = task.steps.iter().flat_map(|step| step.checks.iter().map(String::as_str));
-        Ok(own.chain(of_steps).map(str::to_owned).collect())
+        Ok(gate.all_names_of(task).into_iter().map(str::to_owned).collect())
+    }
+}
+
+impl TaskProof {
+    /// A check of a step; without a step, of the task or of any of its steps.
+    #[must_use]
+    pub fn check(&self, name: &str, step: Option<&StepSelector>) -> Option<&CheckProof> {
+        self.checks_of(step).into_iter().find(|check| check.name == name)
+    }
+
+    /// The checks of a step; without a step, of the task and of its steps.
+    #[must_use]
+    pub fn checks_of(&self, step: Option<&StepSelector>) -> Vec<&CheckProof> {
+        let of_step = self.steps.iter().filter(|row| match step {
+            Some(StepSelector::Path(path) | StepSelector::Both(path, _)) => {
+                row.path == path.to_string()
+            }
+            Some(StepSelector::Id(id)) => row.step_id == id.to_string(),
+            None => true,
+        });
+        let of_task = self.checks.iter().filter(|_| step.is_none());
+        of_task.chain(of_step.flat_map(|row| &row.checks)).collect()
     }
 }
 
@@ -255,18 +305,48 @@ impl ProofReader<'_> {
         let names: BTreeSet<&str> =
             checks.iter().chain(of_steps).map(|check| check.name.as_str()).collect();
         let mut findings = Vec::new();
-        for name in names {
+        for name in &names {
             findings.extend(self.findings_of(name)?);
+        }
+        if let Some((pass, base)) = self.oldest_base(&names)?
+            && let Some(changes) = self.gate.changes_since(&base.files.commit)
+        {
+            findings.extend(files_since(pass, base, changes));
         }
         Ok(findings)
     }
 
-    fn findings_of(&self, name: &str) -> TaskLookup<Vec<CheckFinding>> {
-        let Some(ledger) = self.ledger(name)? else { return Ok(Vec::new()) };
+    /// The pass that goes back furthest, with what it is compared with: the files of the whole task
+    /// are compared with its commit.
+    fn oldest_base(
+        &self,
+        names: &BTreeSet<&str>,
+    ) -> TaskLookup<Option<(&CheckRecord, &CheckRecord)>> {
+        let mut oldest: Option<(&CheckRecord, &CheckRecord)> = None;
+        for name in names {
+            let Some((pass, earlier)) = self.compared(name)? else { continue };
+            let pass = lookup::check_run(self.docs, pass)?;
+            let base = lookup::check_run(self.docs, earlier.base)?;
+            let Some((pass, base)) = pass.zip(base) else { continue };
+            let is_older = oldest.is_none_or(|(_, oldest)| base.id < oldest.id);
+            if is_older && !base.files.commit.is_empty() {
+                oldest = Some((pass, base));
+            }
+        }
+        Ok(oldest)
+    }
+
+    /// The pass on the present files, and the earlier ones that it is compared with.
+    fn compared(&self, name: &str) -> TaskLookup<Option<(CheckRunId, EarlierPasses)>> {
+        let Some(ledger) = self.ledger(name)? else { return Ok(None) };
         let pass = self.present(name, ledger).filter(|entry| entry.verdict.is_pass());
-        let Some(pass) = pass.map(|entry| entry.run) else { return Ok(Vec::new()) };
-        let began = self.task.meta.created_at;
-        let Some(earlier) = EarlierPasses::of(ledger, began, pass) else { return Ok(Vec::new()) };
+        let Some(pass) = pass.map(|entry| entry.run) else { return Ok(None) };
+        let earlier = EarlierPasses::of(ledger, self.task.meta.created_at, pass);
+        Ok(earlier.map(|earlier| (pass, earlier)))
+    }
+
+    fn findings_of(&self, name: &str) -> TaskLookup<Vec<CheckFinding>> {
+        let Some((pass, earlier)) = self.compared(name)? else { return Ok(Vec::new()) };
         let mut findings = Vec::new();
         if let (Some(pass), Some(before)) = (self.pass(pass)?, self.pass(earlier.fullest)?)
             && self.gate.accepted(name).is_some_and(|check| check.guard_count)

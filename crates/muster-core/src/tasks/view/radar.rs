@@ -51,7 +51,12 @@ impl Radar {
         Ok(Self {
             now: format!("Task {} ({}): {}", task.id, meta.status.name(), meta.title),
             why: text::cut(why.unwrap_or_default(), WHY_CHARS_MAX),
-            verify: [lines::definition(task), lines::verify(task, steps)].concat(),
+            verify: [
+                lines::definition(task),
+                lines::verify(task, steps),
+                lines::waived(docs, task)?,
+            ]
+            .concat(),
             next: match meta.status {
                 TaskStatus::Done => lines::lapsed(task),
                 TaskStatus::Todo | TaskStatus::Active => lines::next(task),

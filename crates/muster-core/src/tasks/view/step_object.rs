@@ -4,10 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gate::GateState;
-use crate::tasks::{
-    entity::{TaskStatus, Urgency},
-    step::{Checkpoint, SKIPPED_BLOCK, Step, StepNode, Waiver},
-    stop::UnprovenStop,
+use crate::{
+    Author,
+    tasks::{
+        entity::{TaskStatus, Urgency},
+        step::{Checkpoint, SKIPPED_BLOCK, Step, StepLook, StepNode, Waiver},
+        stop::UnprovenStop,
+    },
 };
 
 /// A step with everything it holds.
@@ -23,6 +26,15 @@ pub struct StepObject {
     pub gate: GateState,
     pub completed: bool,
     pub completed_at_ms: Option<i64>,
+    /// Who closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<Author>,
+    /// What backs it, if it is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<StepLook>,
+    /// Names of the checks that it has to pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
     pub forced: bool,
     pub waiver: Option<WaiverObject>,
     pub blocked: bool,
@@ -85,6 +97,9 @@ impl StepObject {
             gate: GateState::of(step),
             completed: step.is_closed(),
             completed_at_ms: step.completed_at.map(|at| at.0),
+            closed_by: step.closed_by.clone().filter(|_| step.is_closed()),
+            look: StepLook::of(step),
+            checks: step.checks.clone(),
             forced: step.waiver.is_some(),
             waiver: WaiverObject::of_step(step),
             blocked: step.block.is_some(),

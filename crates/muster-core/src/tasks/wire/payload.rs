@@ -15,6 +15,7 @@ use crate::{
             EvidenceCaptured, FieldsEdited, Restored, StepDone, StepRef, StepVerified, StepsAdded,
             WaiverChange,
         },
+        fields,
         id::{EntityId, EntityKind},
         step::links,
     },
@@ -104,6 +105,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::CheckStarted(_)
         | TaskEvent::CheckFinished(_)
         | TaskEvent::ProjectAccepted(_)
+        | TaskEvent::ProtectedReviewed(_)
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => Ok(()),
     }
@@ -293,7 +295,14 @@ fn of_restored<M: SerializeMap>(
     map.serialize_entry("undo", &restored.undo)?;
     map.serialize_entry("task", &restored.subject.id)?;
     map.serialize_entry("path", &super::path(event))?;
-    map.serialize_entry("fields", &restored.fields.keys().collect::<Vec<_>>())?;
+    let fields = restored.fields.keys().filter(|name| fields::is_shown(name));
+    map.serialize_entry("fields", &fields.collect::<Vec<_>>())?;
+    if !restored.steps.is_empty() {
+        map.serialize_entry("steps", &restored.steps)?;
+    }
+    if !restored.entities.is_empty() {
+        map.serialize_entry("entities", &restored.entities)?;
+    }
     derived(map, &restored.derived)
 }
 

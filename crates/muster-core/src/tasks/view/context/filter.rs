@@ -4,7 +4,7 @@ use crate::tasks::{
     TaskDocument,
     entity::Meta,
     id::{EntityId, EntityKind, EvidenceId, StepId},
-    step::Checkpoint,
+    step::{Checkpoint, StepLook},
     view::evidence,
 };
 
@@ -19,6 +19,8 @@ pub struct RowFilter {
     pub query: Option<String>,
     /// Rows that depend on this.
     pub depends_on: Option<EntityId>,
+    /// Tasks with a closed step of this look; plans pass.
+    pub look: Option<StepLook>,
     /// Evidence: only this record, only this step's, only linked to this checkpoint.
     pub evidence: Option<EvidenceTests>,
 }
@@ -57,7 +59,12 @@ impl RowFilter {
             (Some(wanted), Some(domain)) => domain == Some(wanted),
             (None, _) | (_, None) => true,
         };
+        let has_look = |look: StepLook| {
+            let steps = document.as_task().map(|task| &task.steps);
+            steps.is_none_or(|steps| steps.iter().any(|step| StepLook::of(step) == Some(look)))
+        };
         in_domain
+            && self.look.is_none_or(has_look)
             && self.tags.iter().all(|tag| meta.tags.contains(tag))
             && self.depends_on.is_none_or(|id| meta.depends_on.contains(&id))
             && self.query.as_ref().is_none_or(|query| mentions(id, meta, query))

@@ -8,6 +8,7 @@ use crate::{
     tasks::{
         entity::{Plan, TaskStatus, Urgency},
         id::{EntityId, EntityKind, PlanId, TaskId, WorkspaceId},
+        step::StepLookCounts,
         view::brief::TaskBrief,
     },
 };
@@ -53,6 +54,9 @@ pub struct TaskRow {
     pub progress: u64,
     pub steps_count: u64,
     pub steps_open: u64,
+    /// Closed steps by what backs them.
+    #[serde(default, skip_serializing_if = "StepLookCounts::is_empty")]
+    pub looks: StepLookCounts,
     pub priority: Urgency,
     pub domain: Option<WholeText>,
     pub assignee: Option<WholeText>,
@@ -102,6 +106,7 @@ impl TaskRow {
             progress: task.progress(),
             steps_count: task.steps,
             steps_open: task.steps - task.closed,
+            looks: task.looks.unwrap_or_default(),
             priority: task.priority,
             domain: task.domain.clone(),
             assignee: task.assignee.clone(),

@@ -132,6 +132,7 @@ pub(super) const CONTEXT: Part = &[
     BudgetAction::drop("plans_pagination"),
     BudgetAction::drop("tasks"),
     BudgetAction::drop("plans"),
+    BudgetAction::drop("stale_checks"),
 ];
 pub(super) const CONTEXT_TAIL: Part =
     &[BudgetAction::drop("counts"), BudgetAction::drop("workspace")];
@@ -171,6 +172,7 @@ pub(super) const PROOF: Part = &[
     BudgetAction::cut("steps.*.title", 80),
     BudgetAction::pop("steps", CutEnd::Last, 3),
     BudgetAction::pop("findings", CutEnd::Last, 3),
+    BudgetAction::pop("protected.changes", CutEnd::Last, 5),
     BudgetAction::pop("waivers_asked", CutEnd::Last, 0),
     BudgetAction::pop("steps", CutEnd::Last, 0),
     BudgetAction::pop("findings", CutEnd::Last, 0),
@@ -179,9 +181,12 @@ pub(super) const PROOF: Part = &[
     BudgetAction::drop("waivers_asked"),
     BudgetAction::drop("steps"),
     BudgetAction::drop("findings"),
+    BudgetAction::pop("protected.changes", CutEnd::Last, 1),
+    BudgetAction::keep("protected", &["state"]),
     BudgetAction::pop("checks", CutEnd::Last, 0),
     BudgetAction::keep("target", &["id"]),
     BudgetAction::drop("checks"),
+    BudgetAction::drop("protected"),
     BudgetAction::drop("workspace"),
     BudgetAction::drop("target"),
 ];
