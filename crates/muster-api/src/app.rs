@@ -34,6 +34,7 @@ use crate::{
     suggest,
     tasks::FocusMemory,
     todos::BoundSession,
+    work::attention::ProtectedLooks,
 };
 
 /// How an [`App`] is set up.
@@ -76,6 +77,7 @@ pub struct App {
     driver: OnceLock<muster_agents::Runs>,
     checks: Arc<CheckService>,
     focus: Arc<FocusMemory>,
+    looks: Arc<ProtectedLooks>,
 }
 
 /// Whom a caller acts for.
@@ -131,7 +133,8 @@ impl App {
         let checks = CheckService::new(Arc::clone(&engine), runner, log_days);
         let checks = Arc::new(checks);
         let focus = Arc::default();
-        Self { registry, options, engine, bound, driver: OnceLock::new(), checks, focus }
+        let looks = Arc::default();
+        Self { registry, options, engine, bound, driver: OnceLock::new(), checks, focus, looks }
     }
 
     /// The same application for calls that work in this workspace unless they name another.
@@ -157,7 +160,8 @@ impl App {
         let engine = Arc::clone(&self.engine);
         let checks = Arc::clone(&self.checks);
         let focus = Arc::clone(&self.focus);
-        Self { registry, options, engine, bound, driver: OnceLock::new(), checks, focus }
+        let looks = Arc::clone(&self.looks);
+        Self { registry, options, engine, bound, driver: OnceLock::new(), checks, focus, looks }
     }
 
     /// All operations.
@@ -257,6 +261,11 @@ impl App {
     /// What connections know of the focus.
     pub(crate) fn focus_memory(&self) -> &FocusMemory {
         &self.focus
+    }
+
+    /// What was found out about protected files a moment ago.
+    pub(crate) fn protected_looks(&self) -> &ProtectedLooks {
+        &self.looks
     }
 
     /// What this server works on.

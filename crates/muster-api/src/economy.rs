@@ -38,6 +38,15 @@ impl AnswerSize {
             (Some(SizeLimit(None)), _) | (None, None) => Self::Whole,
         }
     }
+
+    /// Characters for events as they are stored. Where a caller gave the limit, authors are left
+    /// out first, so that the stored size says too little about what fits.
+    pub(crate) fn of_stored_events(self) -> Option<u64> {
+        match self {
+            Self::Brief(max) => Some(max),
+            Self::Whole | Self::AtMost(_) => None,
+        }
+    }
 }
 
 /// A number of characters, or -1 for no limit.

@@ -16,6 +16,7 @@ pub mod explain;
 mod forms;
 mod inspection;
 mod projects;
+mod protected;
 pub mod reference;
 mod refusals;
 mod registry;
@@ -32,6 +33,7 @@ mod todos;
 mod toolset;
 mod waivers;
 mod watch;
+pub mod work;
 
 pub use muster_agents::checkout;
 
@@ -65,6 +67,7 @@ pub use muster_engine::{
 };
 pub use muster_store::{Description, EventRow, StoreAccess, StoreError};
 pub use projects::TrustError;
+pub use protected::{ProtectedChanges, ProtectedDiff};
 pub use registry::{OperationEffect, OperationRow, Registry};
 pub use sessions::{
     ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,

@@ -115,6 +115,7 @@ mod tests {
             toolset: Toolset::Daily,
             effect: OperationEffect::Set,
             may_take_long: false,
+            in_directory: false,
             brief_chars: None,
             brief: |_| false,
             request: Lazy::new(Box::new(|| RequestShape { description, schema })),

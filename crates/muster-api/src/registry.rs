@@ -41,6 +41,8 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     const EFFECT: OperationEffect;
     /// Whether a call may take longer than a client likes to wait for a reply.
     const MAY_TAKE_LONG: bool = false;
+    /// Whether it looks at the files of a project, so that a caller may say where it works.
+    const IN_DIRECTORY: bool = Self::MAY_TAKE_LONG;
     /// What a successful answer holds as `result`.
     type Response: Serialize + JsonSchema + 'static;
 
@@ -91,6 +93,9 @@ pub struct OperationRow {
     /// Whether a call may take longer than a client likes to wait for a reply, because it runs the
     /// checks of a project.
     pub may_take_long: bool,
+    /// Whether it looks at the files of a project. A surface that does not know where its caller
+    /// works takes that as one more argument.
+    pub in_directory: bool,
     /// Largest size of its view for a model that asks for no other, in characters.
     pub brief_chars: Option<u64>,
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
@@ -108,6 +113,7 @@ impl OperationRow {
             toolset: O::TOOLSET,
             effect: O::EFFECT,
             may_take_long: O::MAY_TAKE_LONG,
+            in_directory: O::IN_DIRECTORY,
             brief_chars: O::BRIEF_CHARS,
             brief: O::is_brief,
             request: Lazy::new(Box::new(RequestShape::of::<O>)),

@@ -20,7 +20,7 @@ mod removal;
 pub mod request;
 pub mod rights;
 mod search;
-mod shape;
+pub(crate) mod shape;
 mod stream;
 pub mod templates;
 

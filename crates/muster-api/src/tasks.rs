@@ -50,6 +50,7 @@ mod storage;
 mod task_proof;
 mod think;
 mod think_tools;
+mod undo;
 mod undoable;
 mod verify;
 mod work;
@@ -61,6 +62,7 @@ pub use evidence::CALL_BYTES_MAX;
 pub use focus::Focus;
 pub(crate) use focus_memory::FocusMemory;
 pub(crate) use groups::TargetName;
+pub(crate) use proof::CallProject;
 pub use stop::{AgentStop, UnprovenStep};
 pub(crate) use work::{Write, failure as task_failure};
 
@@ -114,8 +116,8 @@ pub(crate) fn rows() -> Vec<OperationRow> {
         OperationRow::of::<close_task::TasksCloseTask>(),
         OperationRow::of::<batch::TasksBatch>(),
         OperationRow::of::<history::TasksHistory>(),
-        OperationRow::of::<history::TasksUndo>(),
-        OperationRow::of::<history::TasksRedo>(),
+        OperationRow::of::<undo::TasksUndo>(),
+        OperationRow::of::<undo::TasksRedo>(),
         OperationRow::of::<plan::TasksPlan>(),
         OperationRow::of::<plan::TasksContract>(),
         OperationRow::of::<evidence::TasksEvidenceCapture>(),

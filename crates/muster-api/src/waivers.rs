@@ -73,7 +73,7 @@ impl App {
             return Ok(None);
         };
         let names = [check].into_iter();
-        let files = self.project_files(workspace, &project, names, &BTreeSet::new());
-        Ok(files.map_err(error_of)?.scopes.remove(check))
+        let mut files = self.project_files(&project, names, &BTreeSet::new());
+        Ok(files.scopes.remove(check))
     }
 }

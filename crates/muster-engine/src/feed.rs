@@ -67,6 +67,8 @@ pub enum Encoded {
 impl Encoded {
     /// For followers that only want to know how far the stream has come.
     pub const NUMBER_ONLY: Self = Self::Frame(Bytes::new());
+    /// The same for an event that such followers are to notice.
+    pub const NOTICED: Self = Self::Frame(Bytes::from_static(b"!"));
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -39,13 +39,15 @@ pub(super) fn words(what: &str, checks: &[CheckGate]) -> (ErrorCode, String, Str
                         project. Nothing was run.";
         return (ErrorCode::CheckUntrusted, message, recovery.to_owned());
     }
-    let has_failed = checks.iter().any(|check| !check.state.wants_a_run());
-    let recovery = if has_failed {
-        "Mend what failed and close again: checks run on the changed files."
+    let is_unseen = |check: &CheckGate| check.state == CheckState::Review;
+    let recovery = if checks.iter().any(|check| !check.state.wants_a_run() && !is_unseen(check)) {
+        "Mend what failed and close again: checks run on the changed files.".to_owned()
+    } else if checks.iter().all(is_unseen) {
+        format!("Undo the change, or ask a person to run `muster review {what}` at a terminal.")
     } else {
-        "Close with tasks_macro_close_step: it runs the checks and waits for them."
+        "Close with tasks_macro_close_step: it runs the checks and waits for them.".to_owned()
     };
-    (ErrorCode::CheckRequired, message, recovery.to_owned())
+    (ErrorCode::CheckRequired, message, recovery)
 }
 
 fn word(state: CheckState) -> &'static str {
@@ -59,6 +61,7 @@ fn word(state: CheckState) -> &'static str {
         CheckState::Empty => "ran no test",
         CheckState::Stale => "passed or failed on other files",
         CheckState::Untrusted => "is not accepted",
+        CheckState::Review => "need a person's look",
     }
 }
 
@@ -73,6 +76,10 @@ pub(super) fn person_required(act: &PersonalAct) -> CallFailure {
             "only a person accepts the checks of a project".to_owned(),
             "Ask a person to run `muster trust` at a terminal.".to_owned(),
         ),
+        PersonalAct::ReviewProtected => (
+            "only a person accepts changes of protected files".to_owned(),
+            "Undo them, or ask a person to run `muster review` at a terminal.".to_owned(),
+        ),
         PersonalAct::Waive { task, check } => (
             format!("only a person sets {check} aside"),
             format!(
@@ -80,10 +87,13 @@ pub(super) fn person_required(act: &PersonalAct) -> CallFailure {
                  --task {task}`."
             ),
         ),
-        PersonalAct::DropChecks { path, checks } => (
-            format!("only a person takes {} off {path}", checks.join(", ")),
-            "Name the checks of the step again, or ask for a waiver with tasks_check.".to_owned(),
-        ),
+        PersonalAct::DropChecks { path, checks } => {
+            let place = path.as_ref().map_or_else(|| "the task".to_owned(), ToString::to_string);
+            (
+                format!("only a person takes {} off {place}", checks.join(", ")),
+                "Keep the checks that are there, or ask for a waiver with tasks_check.".to_owned(),
+            )
+        }
         PersonalAct::WeakenProof { path, checkpoint } => (
             format!("only a person lowers the proof that {path} needs of {}", checkpoint.name()),
             "Leave proof_modes as they are, or ask a person.".to_owned(),

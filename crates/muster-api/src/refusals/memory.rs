@@ -44,28 +44,33 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
             "tasks_history lists the operations and which of them can be undone.".to_owned(),
         );
     }
-    if let TaskRejection::RestoreConflict { op_seq, fields, unmet } = rejection {
-        let changed = |(name, expected, actual): &(String, _, _)| {
+    if let TaskRejection::RestoreConflict { op_seq, fields, unmet, changed } = rejection {
+        let differing = |(name, expected, actual): &(String, _, _)| {
             Map::from_iter([
                 field("field", name),
                 field("expected", expected),
                 field("actual", actual),
             ])
         };
-        let listed: Vec<_> = fields.iter().map(changed).collect();
+        let listed: Vec<_> = fields.iter().map(differing).collect();
         let (message, recovery) = match &unmet {
             Some((gate, report)) => {
                 let (_, open, _) = gate::words(*gate, report);
                 (open, "Do what the gate requires, or close the step by hand.")
             }
+            None if fields.is_empty() => {
+                let message = "what it added was worked on since".to_owned();
+                (message, "Undo the newer operations first, or delete it by hand.")
+            }
             None => ("its fields changed since".to_owned(), "Edit the fields by hand."),
         };
         let message = format!("operation {op_seq} no longer fits: {message}");
-        return ApiError::new(ErrorCode::UndoConflict, message, recovery)
+        let error = ApiError::new(ErrorCode::UndoConflict, message, recovery)
             .with("op_seq", &op_seq)
             .with("fields", &listed)
-            .with("unmet", &unmet.map(|(_, report)| report))
-            .suggesting(call("tasks_history", "see the operations"));
+            .with("unmet", &unmet.map(|(_, report)| report));
+        let error = if changed.is_empty() { error } else { error.with("changed", &changed) };
+        return error.suggesting(call("tasks_history", "see the operations"));
     }
     arguments::invalid("card", Reason::BadFormat, "a title or a text")
 }

@@ -18,6 +18,7 @@ use muster_core::{
             attention::Attention, history::RunHistoryPage, snapshot::RunSnapshot, turns::ItemView,
         },
     },
+    tasks::view::attention::WorkAttention,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -261,7 +262,10 @@ pub struct ResolvedAnswer {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct AttentionAnswer {
+    /// In runs.
     pub(super) items: Vec<Attention>,
+    /// In the work of all workspaces.
+    pub(super) work: Vec<WorkAttention>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -70,7 +70,7 @@ impl RunDesk<'_> {
         Ok(found.into_iter().map(|(_, document)| document).collect())
     }
 
-    /// What waits for a person in all runs, oldest first.
+    /// What waits for a person in all runs and workspaces, oldest first.
     pub fn attention(self) -> RunTold<Json> {
         let mut items: Vec<Attention> = Vec::new();
         for kind in ["approval", "node", "run"] {
@@ -82,7 +82,8 @@ impl RunDesk<'_> {
                 items.extend(document.as_approval().and_then(attention::of_approval));
             }
         }
-        Ok(Json::of(&AttentionAnswer { items: attention::sorted(items) }))
+        let work = self.0.work().attention()?;
+        Ok(Json::of(&AttentionAnswer { items: attention::sorted(items), work }))
     }
 
     /// Answers an approval; the first answer counts (RUNS-APP-3).

@@ -71,6 +71,10 @@ codes! {
     UnknownItem = 404, "UNKNOWN_ITEM";
     /// Unknown template.
     UnknownTemplateName = 404, "UNKNOWN_TEMPLATE_NAME";
+    /// Unknown run of a check.
+    UnknownCheckRun = 404, "UNKNOWN_CHECK_RUN";
+    /// No project has this directory.
+    UnknownProject = 404, "UNKNOWN_PROJECT";
     /// The route does not support the method.
     MethodNotAllowed = 405, "METHOD_NOT_ALLOWED";
     /// The body did not arrive in time.
@@ -101,6 +105,8 @@ codes! {
     IdempotencyConflict = 409, "IDEMPOTENCY_CONFLICT";
     /// The run is stored under a version that this program does not know.
     ContractVersion = 409, "CONTRACT_VERSION";
+    /// What the person decided about has changed since.
+    ChangedSince = 409, "CHANGED_SINCE";
     /// The artifact's file is missing or was replaced.
     ArtifactMissing = 409, "ARTIFACT_MISSING";
     /// The body is too large.

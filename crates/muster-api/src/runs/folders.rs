@@ -61,7 +61,7 @@ fn real(roots: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The real path of a folder. A caller learns nothing about folders that it may not list.
-pub(super) fn resolve(roots: &[PathBuf], path: &Path) -> Result<PathBuf, RunFault> {
+pub(crate) fn resolve(roots: &[PathBuf], path: &Path) -> Result<PathBuf, RunFault> {
     let roots = &real(roots);
     let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
     match path.canonicalize() {

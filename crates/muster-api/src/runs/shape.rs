@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 use super::fault::{RunCode, RunFault};
 
 /// What a body may hold.
-pub(super) struct BodyShape(NamedSchemas);
+pub(crate) struct BodyShape(NamedSchemas);
 
 impl BodyShape {
     /// The fields of one type.
-    pub(super) fn of<T: JsonSchema>() -> Self {
+    pub(crate) fn of<T: JsonSchema>() -> Self {
         Self(NamedSchemas::default()).and::<T>()
     }
 
@@ -30,7 +30,7 @@ impl BodyShape {
     }
 
     /// The shape for documents.
-    pub(super) fn schema(&self) -> Schema {
+    pub(crate) fn schema(&self) -> Schema {
         Schema::from([
             JsonType::Object.into(),
             Keyword::Properties(self.0.clone()),
@@ -45,7 +45,7 @@ impl BodyShape {
 
     /// Refuses unknown names and fields that callers cannot set; those that
     /// repeat the current value are dropped.
-    pub(super) fn check(
+    pub(crate) fn check(
         &self,
         fields: &mut Map<String, Value>,
         present: &Map<String, Value>,
@@ -54,7 +54,7 @@ impl BodyShape {
     }
 
     /// Parses the fields as one of the types.
-    pub(super) fn read<T: DeserializeOwned>(
+    pub(crate) fn read<T: DeserializeOwned>(
         &self,
         fields: &Map<String, Value>,
     ) -> Result<T, RunFault> {

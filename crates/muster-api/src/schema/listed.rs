@@ -115,7 +115,7 @@ pub(crate) fn listed(schema: &Schema) -> Schema {
 
 /// Arguments that tune the parts of a view. They are accepted and the reference describes them; a
 /// model that pays for every tool it is offered needs them too rarely.
-const RARE: [&str; 21] = [
+const RARE: [&str; 22] = [
     "decisions_limit",
     "evidence_limit",
     "blockers_limit",
@@ -136,6 +136,7 @@ const RARE: [&str; 21] = [
     "notes_limit",
     "tasks_limit",
     "depends_on",
+    "look",
     "domain",
 ];
 

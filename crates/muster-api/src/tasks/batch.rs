@@ -42,12 +42,13 @@ const ALLOWED: [&str; 20] = [
     "tasks_task_define",
     "tasks_task_delete",
 ];
-/// Operations that an atomic batch may hold: those that can be undone.
+/// Operations that an atomic batch may hold: those that the contract names.
 const ALLOWED_ATOMIC: [&str; 4] =
     ["tasks_patch", "tasks_task_define", "tasks_progress", "tasks_block"];
 
 /// Runs several operations in one transaction. atomic=true keeps all or none and takes only
-/// operations that can be undone; otherwise a failed one has no effect and the next runs.
+/// tasks_patch, tasks_task_define, tasks_progress and tasks_block; otherwise a failed one has no
+/// effect and the next runs.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksBatch {
     /// Workspace id.

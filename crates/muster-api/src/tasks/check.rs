@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, sync::Arc, time::Instant};
 use muster_agents::checks::CheckWish;
 use muster_core::{
     CallFacts,
-    checks::{record::CheckRecord, verdict::TestCounts},
+    checks::{
+        record::{CheckRecord, CheckedWork},
+        verdict::TestCounts,
+    },
     tasks::{
         TaskAggregate, TaskCommand, TaskDocs, TaskResult,
         check_gate::{CheckGate, ProjectGate},
@@ -97,6 +100,7 @@ struct CheckTarget {
     task: Option<TaskId>,
     step: Option<StepSelector>,
     names: Vec<String>,
+    work: Option<CheckedWork>,
 }
 
 impl Operation for TasksCheck {
@@ -145,7 +149,8 @@ impl TasksCheck {
                 (None, Some(task)) => names_of(docs, &facts, task, step.as_ref())?,
                 (None, None) => all_names(docs)?,
             };
-            Ok(CheckTarget { task, step: step.clone(), names })
+            let work = checked_work(docs, task, step.as_ref())?;
+            Ok(CheckTarget { task, step: step.clone(), names, work })
         };
         let target = call.app.engine().read::<TaskAggregate, _>(&workspace.stream(), read);
         target.map_err(|error| failure(workspace, error))
@@ -163,7 +168,8 @@ impl TasksCheck {
         for name in &target.names {
             let by = call.scene.caller.by.clone();
             let Some(wish) = call.app.check_wish(workspace, project, name, by) else { continue };
-            let wish = CheckWish { fresh: self.fresh.unwrap_or(false), ..wish };
+            let fresh = self.fresh.unwrap_or(false);
+            let wish = CheckWish { fresh, asked_for: target.work, ..wish };
             awaited.push(AwaitedCheck::of(call.app, &call.scene, wish)?);
         }
         let mut records: Vec<(String, bool, CheckRecord)> = Vec::new();
@@ -198,7 +204,7 @@ impl TasksCheck {
         ran: &BTreeSet<CheckRunId>,
     ) -> Result<Vec<CheckGate>, CallFailure> {
         let names = target.names.iter().map(String::as_str);
-        let files = call.app.project_files(workspace, project, names, ran)?;
+        let files = call.app.project_files(project, names, ran);
         let facts = CallFacts { files: Some(Arc::new(files)), ..call.scene.caller.facts() };
         let read = |docs: &TaskDocs| {
             let gate = ProjectGate::of(docs, &facts)?;
@@ -210,7 +216,13 @@ impl TasksCheck {
                 (Some(task), Some(selector)) => lookup::step(task, selector).ok(),
                 (Some(_), None) | (None, _) => None,
             };
-            Ok(gate.named(&target.names, task, step)?)
+            let named = gate.named(&target.names, task, step)?.into_iter();
+            // They keep a task from being done, not a step from being closed.
+            let protected = match (task, &target.step) {
+                (Some(_), None) => gate.protected()?,
+                (Some(_), Some(_)) | (None, _) => None,
+            };
+            Ok(named.chain(protected).collect())
         };
         let gates = call.app.engine().read::<TaskAggregate, _>(&workspace.stream(), read);
         gates.map_err(|error| failure(workspace, error))
@@ -261,6 +273,20 @@ fn names_of(
         None => gate.of_task(task)?,
     };
     Ok(checks.into_iter().map(|check| check.name).collect())
+}
+
+/// What the checks are asked for.
+fn checked_work(
+    docs: &TaskDocs,
+    task: Option<TaskId>,
+    step: Option<&StepSelector>,
+) -> TaskResult<Option<CheckedWork>> {
+    let Some(task) = task else { return Ok(None) };
+    let step = match step {
+        Some(selector) => lookup::step(lookup::task(docs, task)?, selector).ok(),
+        None => None,
+    };
+    Ok(Some(CheckedWork { task, step: step.map(|step| step.id) }))
 }
 
 fn all_names(docs: &TaskDocs) -> TaskResult<Vec<String>> {

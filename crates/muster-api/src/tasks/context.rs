@@ -4,8 +4,10 @@ use muster_core::{
     PageCursor,
     run::hash::sha256_hex,
     tasks::{
+        TaskAggregate,
         entity::TaskStatus,
         id::{EntityId, WorkspaceId},
+        step::StepLook,
         view::{
             context::{ContextQuery, ContextView, ListPageRequest, RowFilter},
             shed,
@@ -17,7 +19,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::groups::{BudgetedView, TargetName, VIEW_CHARS, agree, plan_kind};
+use super::{
+    groups::{BudgetedView, TargetName, VIEW_CHARS, agree, plan_kind},
+    work::failure,
+};
 use crate::{
     OperationEffect, Toolset,
     arguments::{Reason, invalid},
@@ -57,6 +62,8 @@ pub(crate) struct TasksContext {
     query: Option<String>,
     /// Rows that depend on this plan or task.
     depends_on: Option<EntityId>,
+    /// Tasks with a closed step that is backed like this.
+    look: Option<StepLook>,
     /// Rows per list, 0 to 1000; default 50.
     #[schemars(range(max = 1000))]
     limit: Option<u32>,
@@ -84,7 +91,7 @@ impl Operation for TasksContext {
 
     /// A filter without an index walks the whole list.
     fn is_brief(arguments: &Map<String, Value>) -> bool {
-        ["tags", "domain", "query", "depends_on"]
+        ["tags", "domain", "query", "depends_on", "look"]
             .iter()
             .all(|filter| !arguments.contains_key(*filter))
     }
@@ -93,11 +100,24 @@ impl Operation for TasksContext {
         let query = self.query()?;
         let start = (query.plans.after.unwrap_or(0), query.tasks.after.unwrap_or(0));
         let size = call.size(self.budgeted.max_chars);
-        call.read(&self.workspace, |docs| {
-            let view = ContextView::of(docs, &self.workspace, &query)?;
+        let reply = |view: &ContextView| {
             let shedding = || shed::context(start, &query.filters);
-            Ok(CallReply::view(&view, size, shedding))
-        })
+            CallReply::view(view, size, shedding)
+        };
+        let plain = call.app.engine().read::<TaskAggregate, _>(&self.workspace.stream(), |docs| {
+            let view = ContextView::of(docs, &self.workspace, &query)?;
+            Ok(if view.wants_files(docs)? { None } else { Some(reply(&view)) })
+        });
+        match plain.map_err(|error| failure(&self.workspace, error))? {
+            Some(plain) => Ok(call.answer(Some(&self.workspace), plain)),
+            None => {
+                let facts = call.app.project_facts(&call.scene.caller, &self.workspace)?;
+                call.read(&self.workspace, |docs| {
+                    let view = ContextView::of(docs, &self.workspace, &query)?;
+                    Ok(reply(&view.with_files(docs, &facts)?))
+                })
+            }
+        }
     }
 }
 
@@ -137,6 +157,7 @@ impl TasksContext {
                 domain: self.domain.clone(),
                 query: self.query.as_ref().map(|query| query.to_lowercase()),
                 depends_on: self.depends_on,
+                look: self.look,
                 evidence: None,
             },
             plans: page(self.plans_limit, &self.plans_cursor, "plans_cursor")?,
@@ -147,7 +168,7 @@ impl TasksContext {
 
     /// A digest of the filters: cursors of other filters are refused (TASKS-CTX-2).
     fn binding(&self) -> String {
-        let filters = format!(
+        let mut filters = format!(
             "{:?}",
             (
                 (&self.workspace, self.status, self.plans_status, self.tasks_status),
@@ -155,6 +176,7 @@ impl TasksContext {
                 (&self.tags, &self.domain, &self.query, self.depends_on),
             )
         );
+        filters.push_str(self.look.map_or("", StepLook::name));
         sha256_hex(filters.as_bytes())[..12].to_owned()
     }
 }

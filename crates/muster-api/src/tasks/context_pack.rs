@@ -2,7 +2,6 @@
 
 use muster_core::tasks::{
     id::WorkspaceId,
-    lookup::{self, Accepts},
     view::{overview::ContextPack, shed},
 };
 use schemars::JsonSchema;
@@ -46,9 +45,8 @@ impl Operation for TasksContextPack {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.delta_limit.unwrap_or(EVENTS_DEFAULT);
         let size = call.size(self.budgeted.max_chars);
-        call.read(&self.workspace, |docs| {
-            let target = lookup::target(docs, named, Accepts::Any)?;
-            let pack = ContextPack::of(docs, &self.workspace, target.id, limit)?;
+        call.read_with_proof(&self.workspace, named, |docs, target, notes| {
+            let pack = ContextPack::of(docs, &self.workspace, target.id, limit, notes)?;
             Ok(CallReply::view(&pack, size, shed::context_pack).about(target))
         })
     }

@@ -20,6 +20,7 @@ use super::{
     groups::{Guarded, OneTask},
     respond::{StepName, added_steps, first, shown},
     steps::StepInput,
+    undoable::{undoable, whole},
     work::guarded_task,
 };
 use crate::{
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// Adds steps to a task, at its root or below a step. Adding to a finished task or closed step
-/// reopens it.
+/// reopens it. Can be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDecompose {
     /// Workspace id.
@@ -92,15 +93,18 @@ impl Operation for TasksDecompose {
         let parent = self.parent.map(|word| word.0);
         let steps: Vec<_> = self.steps.into_iter().map(StepInput::whole).collect();
         let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let intent = call.scene.intent();
         call.write(&self.workspace, idempotency_key, move |draft| {
             let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
             let add = AddSteps { task, parent: parent.clone(), steps: steps.clone() };
-            let recorded = first(draft.apply(&TaskCommand::AddSteps(add))?).clone();
+            let command = TaskCommand::AddSteps(add);
+            let events = undoable(draft, &whole(task.into()), intent, &command)?;
+            let recorded = first(&events);
             let decomposed = Decomposed {
                 task: task.to_string(),
                 revision: lookup::revision(draft.documents(), task.into())?,
                 steps: added_steps(&recorded.event),
-                event: shown(&recorded),
+                event: shown(recorded),
             };
             Ok(CallReply::new(&decomposed).about(target))
         })

@@ -13,17 +13,18 @@ use super::{
     groups::{Guarded, OneStep, OneTask},
     respond::StepChanged,
     steps::{CheckNames, ProofModeChanges},
-    work::change_step,
+    undoable::{step_place, undoable},
+    work::{guarded_task, step_changed},
 };
 use crate::{
     OperationEffect,
     arguments::{Reason, invalid},
-    call::{CallAction, CallFailure, CheckedCall},
+    call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
 
 /// Redefines title, criteria, tests, blockers or proof modes of a step; given lists replace the old
-/// ones. New criteria or tests withdraw their confirmation and reopen a closed step.
+/// ones. New criteria or tests withdraw their confirmation and reopen a closed step. Can be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksDefine {
     /// Workspace id.
@@ -69,16 +70,23 @@ impl Operation for TasksDefine {
         if !given && checks.is_none() && proof_modes.as_ref().is_none_or(Vec::is_empty) {
             return Err(invalid("title", Reason::Missing, "at least one field to change"));
         }
-        change_step(call, &self.workspace, named, self.guarded, move |task| {
-            TaskCommand::DefineStep(DefineStep {
-                step: StepTarget { task, selector: selector.clone() },
+        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let intent = call.scene.intent();
+        call.write(&self.workspace, idempotency_key, move |draft| {
+            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let step = StepTarget { task, selector: selector.clone() };
+            let place = step_place(draft.documents(), &step)?;
+            let define = TaskCommand::DefineStep(DefineStep {
+                step,
                 title: title.clone(),
                 success_criteria: success_criteria.clone(),
                 tests: tests.clone(),
                 blockers: blockers.clone(),
                 proof_modes: proof_modes.clone(),
                 checks: checks.clone(),
-            })
+            });
+            let changed = step_changed(&undoable(draft, &place, intent, &define)?);
+            Ok(CallReply::new(&changed).about(target))
         })
     }
 }

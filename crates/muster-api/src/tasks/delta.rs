@@ -84,12 +84,13 @@ impl Operation for TasksDelta {
     }
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
+        let size = call.size(self.budgeted.max_chars);
         let query = DeltaQuery {
             since: self.since.map(|position| position.0),
             limit: self.limit.unwrap_or(EVENTS_DEFAULT),
             entity: self.selection.named()?,
+            chars: size.of_stored_events(),
         };
-        let size = call.size(self.budgeted.max_chars);
         call.read(&self.workspace, |docs| {
             let view = DeltaView::of(docs, &self.workspace, &query)?;
             Ok(CallReply::view(&view, size, || shed::delta(query.since)))

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     groups::{Guarded, TaskOrPlan},
     respond::{first, shown},
+    undoable::{undoable, whole},
     work::guarded_target,
 };
 use crate::{
@@ -28,7 +29,7 @@ use crate::{
 };
 
 /// Edits fields of a plan or task in one event; only the given ones change. Empty strings or
-/// lists clear.
+/// lists clear. Can be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksEdit {
     /// Workspace id.
@@ -82,6 +83,7 @@ impl Operation for TasksEdit {
         let key = self.guarded.idempotency_key.clone();
         let workspace = self.workspace.clone();
         let (meta, own) = self.patches()?;
+        let intent = call.scene.intent();
         call.write(&workspace, key, move |draft| {
             let target = guarded_target(draft.documents(), named, expected)?;
             let edit = FieldsEdit {
@@ -90,7 +92,9 @@ impl Operation for TasksEdit {
                 own: own.clone(),
                 manner: EditKind::Edit,
             };
-            let edited = EditView::of(first(draft.apply(&TaskCommand::Edit(edit))?));
+            let place = whole(target.id);
+            let events = undoable(draft, &place, intent, &TaskCommand::Edit(edit))?;
+            let edited = EditView::of(first(&events));
             Ok(CallReply::new(&edited).about(target))
         })
     }

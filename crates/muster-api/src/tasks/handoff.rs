@@ -2,7 +2,6 @@
 
 use muster_core::tasks::{
     id::WorkspaceId,
-    lookup::{self, Accepts},
     view::{overview::HandoffView, shed},
 };
 use schemars::JsonSchema;
@@ -53,9 +52,8 @@ impl Operation for TasksHandoff {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let limit = self.limit.unwrap_or(LINES_DEFAULT);
         let size = call.size(self.budgeted.max_chars);
-        call.read(&self.workspace, |docs| {
-            let target = lookup::target(docs, named, Accepts::Any)?;
-            let view = HandoffView::of(docs, &self.workspace, target.id, limit)?;
+        call.read_with_proof(&self.workspace, named, |docs, target, notes| {
+            let view = HandoffView::of(docs, &self.workspace, target.id, limit, notes)?;
             Ok(CallReply::view(&view, size, shed::handoff).about(target))
         })
     }

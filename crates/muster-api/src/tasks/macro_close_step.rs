@@ -27,6 +27,7 @@ use super::{
     resume_super::{RESUME_CHARS, SuperView},
     steps::Confirmations,
     think::commit_note,
+    undoable::{step_place, undoable_work, whole},
     work::{guarded_task, refuse_closed, step_changed, weak_proof},
 };
 use crate::{
@@ -158,6 +159,7 @@ impl Operation for TasksMacroCloseStep {
             checkpoints: self.checkpoints.unwrap_or_else(Confirmations::gate),
             note: self.note.map(|note| note.0),
             proof: self.proof.map(|proof| proof.check(&call.scene.caller)).transpose()?,
+            intent: call.scene.intent(),
         };
         let size = call.size(self.resume_max_chars);
         let view = SuperView::embedded(call.app, size);
@@ -194,6 +196,8 @@ struct Closing {
     checkpoints: Confirmations,
     note: Option<String>,
     proof: Option<Proof>,
+    /// Its name in the history.
+    intent: &'static str,
 }
 
 /// Its result.
@@ -228,19 +232,29 @@ impl Closing {
     ) -> TaskResult<ClosingOutcome> {
         let step = StepTarget { task, selector: selector.clone() };
         refuse_closed(draft.documents(), &step)?;
+        let place = step_place(draft.documents(), &step)?;
+        undoable_work(draft, &place, self.intent, |draft| self.close_step(draft, &step, notices))
+    }
+
+    fn close_step(
+        &self,
+        draft: &mut TaskDraft<'_>,
+        step: &StepTarget,
+        notices: &mut CallReply,
+    ) -> TaskResult<ClosingOutcome> {
         let mut outcome = ClosingOutcome::default();
         if let Some(note) = &self.note {
             let note = TaskCommand::NoteStep { step: step.clone(), note: note.clone() };
             outcome.note_event = Some(step_changed(draft.apply(&note)?).event);
         }
-        outcome.evidence_event = self.prove(draft, task, Some(selector), notices)?;
-        for command in self.checkpoints.commands(&step) {
+        outcome.evidence_event = self.prove(draft, step.task, Some(&step.selector), notices)?;
+        for command in self.checkpoints.commands(step) {
             draft.apply(&command)?;
         }
         let named = self.checkpoints.named();
         let close = TaskCommand::CloseStep { step: step.clone(), named, force: None };
         outcome.step = Some(step_changed(draft.apply(&close)?).step);
-        weak_proof(draft.documents(), &step, notices)?;
+        weak_proof(draft.documents(), step, notices)?;
         Ok(outcome)
     }
 
@@ -251,9 +265,8 @@ impl Closing {
         task: TaskId,
         notices: &mut CallReply,
     ) -> TaskResult<ClosingOutcome> {
-        let done = TaskCommand::SetStatus { id: task.into(), to: TaskStatus::Done };
         if lookup::task(draft.documents(), task)?.meta.status == TaskStatus::Done {
-            draft.apply(&done)?;
+            draft.apply(&TaskCommand::SetStatus { id: task.into(), to: TaskStatus::Done })?;
             warn_unchanged(notices, task.into(), TaskStatus::Done);
             if self.note.is_some() || self.proof.is_some() {
                 let message = "note and proof were not stored: nothing was written".to_owned();
@@ -262,6 +275,17 @@ impl Closing {
             }
             return Ok(ClosingOutcome::default());
         }
+        undoable_work(draft, &whole(task.into()), self.intent, |draft| {
+            self.finish_task(draft, task, notices)
+        })
+    }
+
+    fn finish_task(
+        &self,
+        draft: &mut TaskDraft<'_>,
+        task: TaskId,
+        notices: &mut CallReply,
+    ) -> TaskResult<ClosingOutcome> {
         let mut outcome = ClosingOutcome::default();
         if let Some(note) = &self.note {
             let meta = Map::from_iter([field("source", "tasks_macro_close_step")]);
@@ -270,7 +294,7 @@ impl Closing {
                 Some(commit_note(draft, task.into(), words, meta, note.clone())?.1);
         }
         outcome.evidence_event = self.prove(draft, task, None, notices)?;
-        draft.apply(&done)?;
+        draft.apply(&TaskCommand::SetStatus { id: task.into(), to: TaskStatus::Done })?;
         Ok(outcome)
     }
 

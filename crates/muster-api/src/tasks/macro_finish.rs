@@ -9,7 +9,7 @@ use muster_core::{
         id::{EntityId, WorkspaceId},
         lookup,
         step::Checkpoint,
-        view::{overview::HandoffView, shed},
+        view::{overview::HandoffView, proof::ProofNotes, shed},
         wire::EventView,
         wording::{LongText, Title},
     },
@@ -84,7 +84,13 @@ impl Operation for TasksMacroFinish {
         call.write_closing(&workspace, idempotency_key, checks, move |draft| {
             let target = guarded_target(draft.documents(), named, expected_revision)?;
             let (changed, unchanged) = set_status(draft, target.id, to)?;
-            let view = HandoffView::of(draft.documents(), &scope, target.id, HANDOFF_LINES)?;
+            let view = HandoffView::of(
+                draft.documents(),
+                &scope,
+                target.id,
+                HANDOFF_LINES,
+                &ProofNotes::default(),
+            )?;
             let handoff = CallReply::view(&view, size, shed::handoff);
             let finished = Finished {
                 task: target.id.to_string(),

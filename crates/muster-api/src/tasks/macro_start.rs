@@ -12,6 +12,7 @@ use super::{
     setup::{Bootstrapped, EVERYDAY, Parent, ParentChoice, TaskInput, own_frame},
     steps::StepsNeed,
     think::PipelineView,
+    undoable::record_creation,
 };
 use crate::{
     OperationEffect, Toolset,
@@ -78,12 +79,15 @@ impl Operation for TasksMacroStart {
         let size = call.size(self.resume_max_chars);
         let view = SuperView::embedded(call.app, size);
         let scope = workspace.clone();
+        let intent = call.scene.intent();
         call.write(&workspace, self.repeatable.idempotency_key, move |draft| {
             let made = setup.make(draft, &scope)?;
             let task = made.task;
+            let new_plan = Some(made.plan).filter(|_| made.plan_created);
             let previous = lookup::workspace(draft.documents())?.focus;
             let made = Bootstrapped::of(draft, &scope, made, &setup.think);
             draft.apply(&TaskCommand::MoveFocus { to: Some(task.into()) })?;
+            record_creation(draft, intent, (task, new_plan), previous)?;
             let about = (Requested::default(), None);
             let resume = view.show(draft.documents(), &scope, task.into(), about)?;
             let is_whole = size == AnswerSize::Whole;

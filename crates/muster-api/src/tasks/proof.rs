@@ -19,11 +19,16 @@ use std::{
 
 use muster_agents::{
     checkout,
-    checks::{CheckServiceError, CheckWish, project},
+    checks::{CheckServiceError, CheckWish, ProjectLook, ProjectView, project},
 };
 use muster_core::{
     AuthorSurface, CallFacts,
-    checks::{definition::ProjectDefinition, project::ProjectFiles},
+    checks::{
+        definition::ProjectDefinition,
+        project::ProjectFiles,
+        protected::{ProtectedFiles, ProtectedState},
+        record::CheckedWork,
+    },
     tasks::{
         TaskAggregate, TaskRejection,
         check_gate::CheckGate,
@@ -66,6 +71,19 @@ pub(crate) struct CallProject {
     pub(crate) definition: ProjectDefinition,
 }
 
+impl CallProject {
+    /// The part of its files that some checks depend on.
+    pub(crate) fn view<'n>(&'n self, checks: Vec<&'n str>) -> ProjectView<'n> {
+        let directory = self.directory.clone();
+        ProjectView { directory, definition: &self.definition, checks }
+    }
+
+    /// The protected files that were found in the directory of the caller.
+    pub(crate) fn state(&self, files: ProtectedFiles) -> ProtectedState {
+        ProtectedState { directory: self.directory.to_string_lossy().into_owned(), files }
+    }
+}
+
 /// The attempts of one call.
 pub(super) struct CheckRounds<'a> {
     app: &'a App,
@@ -90,16 +108,10 @@ impl<'a> CheckRounds<'a> {
 
     /// What the first attempt knows about the files.
     pub(super) fn first(&self) -> Result<CallFacts, CallFailure> {
-        let plain = self.scene.caller.facts();
-        if self.policy != CheckPolicy::Look {
-            return Ok(plain);
+        match self.policy {
+            CheckPolicy::Look => self.app.project_facts(&self.scene.caller, self.workspace),
+            CheckPolicy::Refuse | CheckPolicy::Run { .. } => Ok(self.scene.caller.facts()),
         }
-        let Some(project) = self.app.call_project(self.workspace, &self.scene.caller)? else {
-            return Ok(plain);
-        };
-        let names = project.definition.checks.keys().map(String::as_str);
-        let files = self.app.project_files(self.workspace, &project, names, &self.ran)?;
-        Ok(CallFacts { files: Some(Arc::new(files)), ..plain })
     }
 
     /// What the next attempt knows about the files; `None` if another attempt would not help.
@@ -111,17 +123,21 @@ impl<'a> CheckRounds<'a> {
         let Some(project) = self.app.call_project(self.workspace, &self.scene.caller)? else {
             return Ok(None);
         };
-        if self.looked && !self.run(&project, unmet)? {
+        if self.looked && !self.run(&project, (unmet, checked_work(rejection)))? {
             return Ok(None);
         }
         self.looked = true;
         let names = unmet.iter().map(|check| check.name.as_str());
-        let files = self.app.project_files(self.workspace, &project, names, &self.ran)?;
+        let files = self.app.project_files(&project, names, &self.ran);
         Ok(Some(CallFacts { files: Some(Arc::new(files)), ..self.scene.caller.facts() }))
     }
 
     /// Runs the checks that may pass now; false if there are none.
-    fn run(&mut self, project: &CallProject, unmet: &[CheckGate]) -> Result<bool, CallFailure> {
+    fn run(
+        &mut self,
+        project: &CallProject,
+        (unmet, asked_for): (&[CheckGate], Option<CheckedWork>),
+    ) -> Result<bool, CallFailure> {
         let CheckPolicy::Run { wait } = self.policy else { return Ok(false) };
         let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + wait);
         let wanted = unmet.iter().filter(|check| check.state.wants_a_run());
@@ -129,6 +145,7 @@ impl<'a> CheckRounds<'a> {
             wanted.filter_map(|check| self.wish(project, &check.name)).collect();
         let mut awaited = Vec::new();
         for wish in wishes {
+            let wish = CheckWish { asked_for, ..wish };
             awaited.push(AwaitedCheck::of(self.app, self.scene, wish)?);
         }
         let mut new = false;
@@ -154,6 +171,30 @@ impl App {
         workspace: &WorkspaceId,
         caller: &Caller,
     ) -> Result<Option<CallProject>, CallFailure> {
+        let is_of_run = caller.by.as_ref().is_some_and(|by| by.via == AuthorSurface::Run);
+        self.project_in(workspace, caller, is_of_run)
+    }
+
+    /// The project whose protected files a caller looks at. A person may also look at the worktree
+    /// of a run, which nobody has accepted on its own.
+    pub(crate) fn reviewed_project(
+        &self,
+        workspace: &WorkspaceId,
+        caller: &Caller,
+    ) -> Result<Option<CallProject>, CallFailure> {
+        let is_person = caller.by.as_ref().is_some_and(|by| by.is_person());
+        match self.call_project(workspace, caller)? {
+            None if is_person => self.project_in(workspace, caller, true),
+            project => Ok(project),
+        }
+    }
+
+    fn project_in(
+        &self,
+        workspace: &WorkspaceId,
+        caller: &Caller,
+        worktrees_count: bool,
+    ) -> Result<Option<CallProject>, CallFailure> {
         let read = |docs: &_| Ok(lookup::projects(docs)?.cloned());
         let projects = self.engine().read::<TaskAggregate, _>(&workspace.stream(), read);
         let Some(projects) = projects.map_err(|error| failure(workspace, error))? else {
@@ -163,7 +204,9 @@ impl App {
         let own = own.and_then(|directory| project::find(&directory));
         let own = own.and_then(|file| file.parent().map(Path::to_owned));
         let accepted = match &own {
-            Some(own) => accepted_root(caller, own).and_then(|root| projects.find(Some(&root))),
+            Some(own) => {
+                accepted_root(own, worktrees_count).and_then(|root| projects.find(Some(&root)))
+            }
             None => projects.find(None),
         };
         let Some(root) = accepted.map(|project| project.root.clone()) else { return Ok(None) };
@@ -175,29 +218,39 @@ impl App {
         }))
     }
 
-    /// The digests of the files that checks depend on. A check whose files cannot be read is left
-    /// out, so that nothing holds for it.
+    /// The digests of the files that checks depend on, and the protected files. What cannot be read
+    /// is left out, so that nothing holds for it.
     pub(crate) fn project_files<'n>(
         &self,
-        workspace: &WorkspaceId,
         project: &CallProject,
         names: impl Iterator<Item = &'n str>,
         ran: &BTreeSet<CheckRunId>,
-    ) -> Result<ProjectFiles, CallFailure> {
-        let mut scopes = BTreeMap::new();
-        for name in names {
-            let Some(wish) = self.check_wish(workspace, project, name, None) else { continue };
-            match self.checks().state(&wish) {
-                Ok(state) if state.unbound.is_none() => {
-                    scopes.insert(name.to_owned(), state.scope);
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(check = name, %error, "could not read the files of a check");
-                }
-            }
+    ) -> ProjectFiles {
+        let look = self.checks().look(&project.view(names.collect())).unwrap_or_else(|error| {
+            tracing::warn!(root = project.root, %error, "could not read the files of a project");
+            ProjectLook::default()
+        });
+        ProjectFiles {
+            root: project.root.clone(),
+            scopes: look.scopes,
+            protected: look.protected.map(|files| project.state(files)),
+            changes: BTreeMap::new(),
+            ran: ran.clone(),
         }
-        Ok(ProjectFiles { root: project.root.clone(), scopes, ran: ran.clone() })
+    }
+
+    /// What a call knows that has read the files of all checks of its project.
+    pub(crate) fn project_facts(
+        &self,
+        caller: &Caller,
+        workspace: &WorkspaceId,
+    ) -> Result<CallFacts, CallFailure> {
+        let Some(project) = self.call_project(workspace, caller)? else {
+            return Ok(caller.facts());
+        };
+        let names = project.definition.checks.keys().map(String::as_str);
+        let files = self.project_files(&project, names, &BTreeSet::new());
+        Ok(CallFacts { files: Some(Arc::new(files)), ..caller.facts() })
     }
 
     /// A request for the verdict of an accepted check.
@@ -215,15 +268,16 @@ impl App {
             definition: project.definition.checks.get(name)?.clone(),
             fresh: false,
             by,
+            asked_for: None,
         })
     }
 }
 
-/// The directory that a person would have accepted for a project file: its own, or for an agent of
-/// a run, whose worktree the server has made, the one in the main checkout.
-fn accepted_root(caller: &Caller, own: &Path) -> Option<String> {
-    let is_of_run = caller.by.as_ref().is_some_and(|by| by.via == AuthorSurface::Run);
-    let main = checkout::main_root(own).filter(|_| is_of_run);
+/// The directory that a person would have accepted for a project file: its own, or if worktrees
+/// count, as for an agent of a run, whose worktree the server has made, the one in the main
+/// checkout.
+fn accepted_root(own: &Path, worktrees_count: bool) -> Option<String> {
+    let main = checkout::main_root(own).filter(|_| worktrees_count);
     let root = match (main, checkout::root(own)) {
         (Some(main), Some(worktree)) => main.join(own.strip_prefix(worktree).ok()?),
         (_, _) => own.to_owned(),
@@ -244,6 +298,17 @@ fn unmet_checks(rejection: &TaskRejection) -> Option<&[CheckGate]> {
         return None;
     };
     (!checks.is_empty()).then_some(checks)
+}
+
+/// What the refused call was about.
+fn checked_work(rejection: &TaskRejection) -> Option<CheckedWork> {
+    if let TaskRejection::GateOpen { report, .. } = rejection {
+        Some(CheckedWork { task: report.task, step: Some(report.step_id) })
+    } else if let TaskRejection::ChecksOpen { task, .. } = rejection {
+        Some(CheckedWork { task: *task, step: None })
+    } else {
+        None
+    }
 }
 
 /// A check that could not be run at all.

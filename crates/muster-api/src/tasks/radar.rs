@@ -2,7 +2,6 @@
 
 use muster_core::tasks::{
     id::WorkspaceId,
-    lookup::{self, Accepts},
     view::{overview::RadarView, shed},
 };
 use schemars::JsonSchema;
@@ -47,9 +46,8 @@ impl Operation for TasksRadar {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let requested = self.selection.requested();
         let size = call.size(self.max_chars);
-        call.read(&self.workspace, |docs| {
-            let target = lookup::target(docs, named, Accepts::Any)?;
-            let view = RadarView::of(docs, &self.workspace, target.id, requested)?;
+        call.read_with_proof(&self.workspace, named, |docs, target, notes| {
+            let view = RadarView::of(docs, &self.workspace, target.id, requested, notes)?;
             Ok(CallReply::view(&view, size, shed::radar).about(target))
         })
     }

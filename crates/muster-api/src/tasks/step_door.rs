@@ -20,10 +20,10 @@ use super::{
     define::TasksDefine,
     evidence::TasksEvidenceCapture,
     groups::{Guarded, OneStep},
-    history::TasksUndo,
     next::TasksNext,
     note::TasksNote,
     progress::TasksProgress,
+    undo::TasksUndo,
     verify::TasksVerify,
 };
 use crate::{

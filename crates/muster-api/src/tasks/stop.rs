@@ -15,12 +15,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use muster_agents::checks::CheckTicket;
+use muster_agents::checks::{CheckTicket, CheckWish};
 use muster_core::{
     CallFacts, ListOrder, ListQuery,
     checks::{
         project::ProjectFiles,
-        record::{CHECK_RUN_KIND, CheckRecord},
+        record::{CHECK_RUN_KIND, CheckRecord, CheckedWork},
         verdict::Verdict,
     },
     tasks::{
@@ -106,7 +106,7 @@ impl App {
     ) -> Result<Vec<UnprovenStep>, CallFailure> {
         let names = names(steps);
         let names = names.iter().map(String::as_str);
-        let files: ProjectFiles = self.project_files(request.workspace, project, names, ran)?;
+        let files: ProjectFiles = self.project_files(project, names, ran);
         let facts = CallFacts { files: Some(Arc::new(files)), ..request.caller.facts() };
         self.unproven(request.workspace, &facts)
     }
@@ -129,17 +129,14 @@ impl App {
         steps: &[UnprovenStep],
     ) -> Result<BTreeSet<CheckRunId>, CallFailure> {
         let deadline = Instant::now() + request.wait;
-        let checks = steps.iter().flat_map(|step| &step.checks);
-        let wanted: BTreeSet<&str> = checks
-            .filter(|check| check.state.wants_a_run())
-            .map(|check| check.name.as_str())
-            .collect();
+        let wanted: BTreeMap<&str, CheckedWork> = steps.iter().rev().flat_map(wanted_of).collect();
         let mut tickets = Vec::new();
-        for name in wanted {
+        for (name, work) in wanted {
             let by = request.caller.by.clone();
             let Some(wish) = self.check_wish(request.workspace, project, name, by) else {
                 continue;
             };
+            let wish = CheckWish { asked_for: Some(work), ..wish };
             let last = self.last_duration(request.workspace, name, &wish.definition.digest())?;
             if last.is_none_or(|last| last < request.wait) {
                 tickets.push(self.checks().request(wish).map_err(|error| not_run(&error))?);
@@ -258,6 +255,13 @@ fn duration(record: &CheckRecord) -> Option<Duration> {
     let millis = u64::try_from(record.finished_at?.0 - record.started_at?.0).ok()?;
     let factor = if record.verdict == Some(Verdict::Interrupted) { 2 } else { 1 };
     Some(Duration::from_millis(millis) * factor)
+}
+
+/// The checks of a step that may pass now.
+fn wanted_of(step: &UnprovenStep) -> impl Iterator<Item = (&str, CheckedWork)> {
+    let work = CheckedWork { task: step.task, step: Some(step.step) };
+    let wanted = step.checks.iter().filter(|check| check.state.wants_a_run());
+    wanted.map(move |check| (check.name.as_str(), work))
 }
 
 fn names(steps: &[UnprovenStep]) -> BTreeSet<String> {

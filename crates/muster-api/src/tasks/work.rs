@@ -19,7 +19,6 @@ use muster_core::{
 use muster_engine::{ExecuteError, StoreFailure};
 
 use super::{
-    groups::Guarded,
     in_session,
     proof::{CheckPolicy, CheckRounds},
     respond::{StepChanged, first, shown},
@@ -325,22 +324,6 @@ pub(crate) fn guarded_task(
         EntityId::Task(id) => Ok((target, id)),
         EntityId::Plan(id) => unreachable!("{id} was accepted as a task"),
     }
-}
-
-/// Changes one step by one command and returns the step and the event.
-pub(crate) fn change_step(
-    call: &CheckedCall<'_>,
-    workspace: &WorkspaceId,
-    named: LookupRequest,
-    guarded: Guarded,
-    command: impl Fn(TaskId) -> TaskCommand + Send + Sync + 'static,
-) -> Result<CallAction, CallFailure> {
-    let Guarded { expected_revision, idempotency_key } = guarded;
-    call.write(workspace, idempotency_key, move |draft| {
-        let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-        let changed = step_changed(draft.apply(&command(task))?);
-        Ok(CallReply::new(&changed).about(target))
-    })
 }
 
 /// The result of a command on one step.

@@ -13,7 +13,7 @@ use muster_engine::SystemClock;
 use muster_store::MemoryStore;
 use serde_json::{Value, json};
 
-use crate::{App, AppOptions, CallWatch, Caller};
+use crate::{App, AppOptions, CallWatch, Caller, WorkspaceId};
 
 /// An application with an accepted project, whose check runs until a file `go` is next to it.
 fn waiting_app(folder: &Path) -> Arc<App> {
@@ -30,8 +30,11 @@ fn waiting_app(folder: &Path) -> Arc<App> {
     let definition = project::read(&file).unwrap().definition;
     let root = work.to_str().unwrap().to_owned();
     let by = "ada".to_owned();
-    let decision = TrustDecision::Accepted { root, definition: Box::new(definition), by };
-    app.decide_trust(&"acme".parse().unwrap(), decision).unwrap();
+    let definition = Box::new(definition);
+    let workspace: WorkspaceId = "acme".parse().unwrap();
+    let decision =
+        TrustDecision::Accepted { root, definition, by, workspace: Some(workspace.clone()) };
+    app.decide_trust(app.caller(), &workspace, decision).unwrap();
     Arc::new(app)
 }
 

@@ -105,18 +105,6 @@ fn undo_and_redo_walk_the_same_way_back_and_forth() {
 }
 
 #[test]
-fn undo_never_reverts_later_work() {
-    let app = with_task();
-    let ops = json!([{"op": "set", "field": "title", "value": "A"}]);
-    ok(&app, "tasks_patch", with(on("s:0"), json!({"kind": "step", "ops": ops})));
-    ok(&app, "tasks_define", with(on("s:0"), json!({"title": "Later"})));
-    let refused = call(&app, "tasks_undo", json!({}));
-    assert_eq!(code(&refused), "UNDO_CONFLICT");
-    assert_eq!(refused["error"]["details"]["fields"][0]["actual"], json!("Later"));
-    clean(&app);
-}
-
-#[test]
 fn an_atomic_batch_keeps_all_or_nothing() {
     let app = with_task();
     let block = |path: &str| json!({"tool": "tasks_block", "args": on(path)});

@@ -148,3 +148,55 @@ fn undo_without_a_target_takes_the_caller_s_own_operation() {
     assert_eq!(any["result"]["id"], json!("TASK-002"));
     assert_eq!(any["result"].get("skipped"), None);
 }
+
+/// EASE-TEAM-4: what others have done since is never lost, and the refusal names it.
+#[test]
+fn undo_never_reverts_the_later_work_of_another_agent() {
+    let app = app();
+    plan_of(&app, 1);
+    let step = |title: &str| json!({"task": "TASK-001", "path": "s:0", "title": title});
+    call_as(&app, &agent(1), "tasks_define", step("A"));
+    call_as(&app, &agent(2), "tasks_define", step("Later"));
+    let refused = call_as(&app, &agent(1), "tasks_undo", json!({}));
+    assert_eq!(refused["error"]["code"], json!("UNDO_CONFLICT"), "{refused:#}");
+    let details = &refused["error"]["details"];
+    assert_eq!(details["fields"][0]["actual"], json!("Later"));
+    assert_eq!(details["changed"][0]["type"], json!("step_defined"));
+    assert_eq!(details["changed"].as_array().map(Vec::len), Some(1));
+    let more = json!([{"title": "More", "success_criteria": ["c"]}]);
+    let add = json!({"task": "TASK-001", "steps": more});
+    call_as(&app, &agent(1), "tasks_decompose", add);
+    let note = json!({"task": "TASK-001", "path": "s:1", "note": "seen"});
+    call_as(&app, &agent(2), "tasks_note", note);
+    let refused = call_as(&app, &agent(1), "tasks_undo", json!({}));
+    assert_eq!(refused["error"]["code"], json!("UNDO_CONFLICT"), "{refused:#}");
+    assert_eq!(refused["error"]["details"]["changed"][0]["type"], json!("step_noted"));
+    assert!(app.doctor().unwrap().damage.is_empty());
+}
+
+/// EASE-TEAM-4: a task that was started by mistake is gone after an undo, unless another agent has
+/// claimed it, and comes back with its number.
+#[test]
+fn a_started_task_can_be_taken_back() {
+    let app = app();
+    let start = json!({"task_title": "Wrong", "template": "principal-task"});
+    call_as(&app, &agent(1), "tasks_macro_start", start);
+    call_as(&app, &agent(2), "tasks_next", json!({"claim": true}));
+    let refused = call_as(&app, &agent(1), "tasks_undo", json!({}));
+    assert_eq!(refused["error"]["code"], json!("CLAIMED"), "{refused:#}");
+    call_as(&app, &agent(2), "tasks_next", json!({"release": "TASK-001"}));
+    let undone = call_as(&app, &agent(1), "tasks_undo", json!({}));
+    assert_eq!(undone["success"], json!(true), "{undone:#}");
+    let all = ok(&app, "tasks_context", json!({}));
+    assert_eq!(all["counts"], json!({"plans": 0, "tasks": 0}));
+    let gone = call_as(&app, &agent(1), "tasks_note", json!({"path": "s:0", "note": "n"}));
+    assert_eq!(gone["error"]["details"]["reason"], json!("no_target"), "{gone:#}");
+    let redone = call_as(&app, &agent(1), "tasks_redo", json!({}));
+    assert_eq!(redone["result"]["id"], json!("TASK-001"), "{redone:#}");
+    let radar = call_as(&app, &agent(1), "tasks_radar", json!({}));
+    assert_eq!(radar["result"]["target"]["title"], json!("Wrong"));
+    let next = json!({"task_title": "Next"});
+    let next = call_as(&app, &agent(1), "tasks_macro_start", next);
+    assert_eq!(next["result"]["task_id"], json!("TASK-002"));
+    assert!(app.doctor().unwrap().damage.is_empty());
+}

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::reference::{
-    Change, Fields, No, Operation, Path, Place, Reference, State, invalid, malformed, node_id,
-    path_text, read_path, refuse, step_id,
+    Added, Change, Fields, No, Operation, Path, Place, Reference, State, Step, invalid, malformed,
+    node_id, path_text, read_path, refuse, step_id,
 };
 
 /// The arguments of a call.
@@ -45,6 +45,8 @@ struct Judge<'a> {
     /// Entities with an event of their own, in order.
     mutated: Vec<String>,
     operations: Vec<Operation>,
+    /// What the operation under way has added so far.
+    added: Added,
 }
 
 /// Which kinds of target a tool takes.
@@ -105,6 +107,7 @@ impl<'a> Judge<'a> {
             created: BTreeSet::new(),
             mutated: Vec::new(),
             operations: Vec::new(),
+            added: Added::default(),
         }
     }
 
@@ -181,6 +184,7 @@ impl<'a> Judge<'a> {
         self.created.clear();
         let intent = self.tool.trim_start_matches("tasks_");
         let mut operations = std::mem::take(&mut self.operations);
+        let mut plain = Vec::new();
         for id in std::mem::take(&mut self.mutated) {
             for operation in &mut self.state.history {
                 if operation.place.entity == id && operation.state == State::Redoable {
@@ -191,9 +195,18 @@ impl<'a> Judge<'a> {
                 let place = Place { entity: id, path: None, node: None };
                 let intent = intent.to_owned();
                 let state = State::Final;
-                operations.push(Operation { place, intent, change: None, state, undone_at: 0 });
+                plain.push(Operation {
+                    place,
+                    intent,
+                    change: None,
+                    state,
+                    undone_at: 0,
+                    withdrawn: None,
+                });
             }
         }
+        // The creation of a plan comes before that of its task.
+        self.state.history.append(&mut plain);
         self.state.history.append(&mut operations);
     }
 
@@ -404,9 +417,18 @@ impl<'a> Judge<'a> {
         change: impl FnOnce(&mut Self) -> Result<(), No>,
     ) -> Result<(), No> {
         let before = self.state.clone();
+        self.added = Added::default();
         change(self)?;
-        let old = before.fields_at(&place);
-        let new = self.state.fields_at(&place);
+        let mut added = std::mem::take(&mut self.added);
+        let (old, new) = if added.has_places() {
+            added.content = match added.task {
+                Some(_) => self.state.content_of_entities(&added),
+                None => self.state.content_of_steps(&place.entity, &added.steps),
+            };
+            (Fields::new(), Fields::new())
+        } else {
+            (before.fields_at(&place), self.state.fields_at(&place))
+        };
         let differs = |name: &&String| old.get(*name) != new.get(*name);
         let names: Vec<&String> = new.keys().filter(differs).collect();
         let pick = |fields: &Fields| -> Fields {
@@ -415,26 +437,28 @@ impl<'a> Judge<'a> {
         let before_fields = pick(&old);
         let after = pick(&new);
         let forced = after.get("waiver").is_some_and(|waiver| !waiver.is_null());
-        let derived = derived(&before, &self.state, &place);
+        let is_field = place.path.is_none() && after.contains_key("status");
+        let derived = derived(&before, &self.state, &place, is_field);
         self.operations.push(Operation {
             place,
             intent: intent.to_owned(),
-            change: Some(Change { before: before_fields, after, derived, forced }),
+            change: Some(Change { before: before_fields, after, derived, forced, added }),
             state: State::Undoable,
             undone_at: 0,
+            withdrawn: None,
         });
         Ok(())
     }
 }
 
 /// Changes of other steps and of statuses, by the words of the history.
-fn derived(before: &Reference, after: &Reference, place: &Place) -> Vec<Value> {
+fn derived(before: &Reference, after: &Reference, place: &Place, is_field: bool) -> Vec<Value> {
     let mut changes = Vec::new();
-    let old = &before.entities[&place.entity];
     let new = &after.entities[&place.entity];
     for (path, step) in &new.steps {
         let own = place.node.is_none() && place.path.as_ref() == Some(path);
-        let was = old.steps[path].is_closed();
+        let old = before.entities.get(&place.entity).and_then(|old| old.steps.get(path));
+        let Some(was) = old.map(Step::is_closed) else { continue };
         if !own && was != step.is_closed() {
             changes.push(json!({
                 "id": place.entity, "path": path_text(path), "field": "completed",
@@ -443,8 +467,9 @@ fn derived(before: &Reference, after: &Reference, place: &Place) -> Vec<Value> {
         }
     }
     for (id, entity) in &after.entities {
-        let was = before.entities[id].status;
-        if was != entity.status {
+        let Some(was) = before.entities.get(id).map(|entity| entity.status) else { continue };
+        let own = is_field && *id == place.entity;
+        if was != entity.status && !own {
             changes.push(json!({
                 "id": id, "path": null, "field": "status", "before": was, "after": entity.status,
             }));

@@ -105,9 +105,13 @@ fn of_step(path: &Path, step: &Step) -> Value {
     let more = json!({
         "step_id": step_id(step.id), "path": path_text(path),
         "forced": !step.fields["waiver"].is_null(), "notes_count": step.notes,
-        "evidence_count": step.evidence, "nodes": nodes.collect::<Vec<_>>(),
+        "evidence_count": step.evidence.len(), "nodes": nodes.collect::<Vec<_>>(),
     });
     shown.extend(more.as_object().cloned().unwrap_or_default());
+    if step.is_closed() {
+        let look = if !step.evidence.is_empty() { "evidence" } else { "claimed" };
+        shown.insert("look".to_owned(), json!(look));
+    }
     without_times(&Value::Object(shown))
 }
 
@@ -161,8 +165,13 @@ fn of_operation(operation: &Operation) -> Value {
         "task": operation.place.entity, "intent": operation.intent,
         "undoable": operation.change.is_some(),
         "undone": matches!(operation.state, State::Redoable | State::Undone),
-        "before": fields(&|change| change.before.clone()),
-        "after": fields(&|change| change.after.clone()),
+        "before": fields(&|change| {
+            let added = change.added.fields().into_keys().map(|name| (name, Value::Null));
+            change.before.clone().into_iter().chain(added).collect()
+        }),
+        "after": fields(&|change| {
+            change.after.clone().into_iter().chain(change.added.fields()).collect()
+        }),
         "derived": operation.change.as_ref().map(|c| c.derived.clone()).unwrap_or_default(),
     }))
 }

@@ -66,6 +66,8 @@ pub(super) struct Entity {
     pub(super) points: Vec<String>,
     pub(super) steps: BTreeMap<Path, Step>,
     pub(super) next_root: u32,
+    /// How often something was added to its memory.
+    pub(super) memory: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +76,8 @@ pub(super) struct Step {
     pub(super) fields: Fields,
     pub(super) proven: BTreeSet<String>,
     pub(super) notes: u64,
-    pub(super) evidence: u64,
+    /// What each record of evidence is linked to, by its number.
+    pub(super) evidence: BTreeMap<u64, BTreeSet<String>>,
     pub(super) nodes: BTreeMap<u32, Node>,
     pub(super) next_child: u32,
     pub(super) next_node: u32,
@@ -95,6 +98,18 @@ pub(super) struct Operation {
     pub(super) change: Option<Change>,
     pub(super) state: State,
     pub(super) undone_at: u64,
+    /// What its last undo took away.
+    pub(super) withdrawn: Option<Withdrawn>,
+}
+
+/// What an undo took away.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Withdrawn {
+    pub(super) entities: BTreeMap<String, Entity>,
+    pub(super) cards: BTreeMap<String, String>,
+    pub(super) steps: BTreeMap<Path, Step>,
+    pub(super) evidence: BTreeMap<u64, BTreeSet<String>>,
+    pub(super) notes: u64,
 }
 
 /// What an operation addressed.
@@ -112,6 +127,46 @@ pub(super) struct Change {
     pub(super) after: Fields,
     pub(super) derived: Vec<Value>,
     pub(super) forced: bool,
+    pub(super) added: Added,
+}
+
+/// What an operation added besides fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Added {
+    pub(super) plan: Option<String>,
+    pub(super) task: Option<String>,
+    pub(super) steps: Vec<Path>,
+    pub(super) evidence: Vec<u64>,
+    pub(super) notes: u64,
+    /// The plan, task or steps as they were then.
+    pub(super) content: Value,
+    pub(super) focus_before: Option<String>,
+}
+
+impl Added {
+    pub(super) fn has_places(&self) -> bool {
+        self.task.is_some() || !self.steps.is_empty()
+    }
+
+    pub(super) fn entities(&self) -> impl Iterator<Item = &String> {
+        self.plan.iter().chain(&self.task)
+    }
+
+    /// As the history shows it: not there before, there afterwards.
+    pub(super) fn fields(&self) -> Fields {
+        let mut shown = Fields::new();
+        shown.extend(self.plan.iter().map(|id| ("plan".to_owned(), json!(id))));
+        shown.extend(self.task.iter().map(|id| ("task".to_owned(), json!(id))));
+        if !self.steps.is_empty() {
+            let paths: Vec<String> = self.steps.iter().map(path_text).collect();
+            shown.insert("steps".to_owned(), json!(paths));
+        }
+        if !self.evidence.is_empty() {
+            let ids = self.evidence.iter().map(|number| format!("EVID-{number:08X}"));
+            shown.insert("evidence".to_owned(), ids.collect());
+        }
+        shown
+    }
 }
 
 /// Where an operation stands.
@@ -153,6 +208,7 @@ impl Entity {
             points: Vec::new(),
             steps: BTreeMap::new(),
             next_root: 0,
+            memory: 0,
         }
     }
 
@@ -230,7 +286,7 @@ impl Step {
             fields: own,
             proven: BTreeSet::new(),
             notes: 0,
-            evidence: 0,
+            evidence: BTreeMap::new(),
             nodes: BTreeMap::new(),
             next_child: 0,
             next_node: 0,
@@ -366,7 +422,13 @@ impl Reference {
     /// Fields of what a place names; none when it is gone.
     pub(super) fn fields_at(&self, place: &Place) -> Fields {
         let Some(entity) = self.entities.get(&place.entity) else { return Fields::new() };
-        let Some(path) = &place.path else { return entity.fields.clone() };
+        let Some(path) = &place.path else {
+            let mut own = entity.fields.clone();
+            if entity.parent.is_some() {
+                own.insert("status".to_owned(), json!(entity.status));
+            }
+            return own;
+        };
         let Some(step) = entity.steps.get(path) else { return Fields::new() };
         match place.node {
             Some(at) => step.nodes.get(&at).map(|node| node.fields.clone()).unwrap_or_default(),
@@ -374,8 +436,56 @@ impl Reference {
         }
     }
 
+    /// What the steps at and below these paths hold; nothing if one of them is gone.
+    pub(super) fn content_of_steps(&self, id: &str, paths: &[Path]) -> Value {
+        let Some(entity) = self.entities.get(id) else { return Value::Null };
+        if paths.iter().any(|path| !entity.steps.contains_key(path)) {
+            return Value::Null;
+        }
+        let below = |path: &&Path| paths.iter().any(|root| path.starts_with(root));
+        let content = |step: &Step| {
+            let nodes = step.nodes.iter().map(|(at, node)| json!([at, node.fields]));
+            json!([
+                step.id,
+                step.fields,
+                step.evidence.values().collect::<Vec<_>>(),
+                step.notes,
+                nodes.collect::<Vec<_>>()
+            ])
+        };
+        entity.steps.keys().filter(below).map(|path| content(&entity.steps[path])).collect()
+    }
+
+    /// What a task and its plan hold, and who waits for them.
+    pub(super) fn content_of_entities(&self, added: &Added) -> Value {
+        let mut content = Vec::new();
+        for id in added.entities() {
+            let Some(entity) = self.entities.get(id) else { return Value::Null };
+            let roots: Vec<Path> = entity.steps.keys().filter(|p| p.len() == 1).cloned().collect();
+            let waits = |other: &&Entity| other.dependencies().contains(id);
+            content.push(json!([
+                entity.fields,
+                entity.doc,
+                entity.current,
+                entity.points,
+                entity.memory,
+                self.content_of_steps(id, &roots),
+                self.tasks_of(id).len(),
+                self.entities.values().filter(waits).count(),
+            ]));
+        }
+        json!(content)
+    }
+
     pub(super) fn write(&mut self, place: &Place, values: &Fields) {
         let entity = self.entity(&place.entity);
+        let mut values = values.clone();
+        if place.path.is_none()
+            && let Some(status) = values.remove("status")
+        {
+            let known = ["TODO", "ACTIVE", "DONE"].into_iter().find(|known| status == *known);
+            entity.status = known.unwrap();
+        }
         let slot = match (&place.path, place.node) {
             (None, _) => &mut entity.fields,
             (Some(path), None) => &mut entity.steps.get_mut(path).unwrap().fields,
@@ -383,7 +493,7 @@ impl Reference {
                 &mut entity.steps.get_mut(path).unwrap().nodes.get_mut(&at).unwrap().fields
             }
         };
-        slot.extend(values.clone());
+        slot.extend(values);
     }
 }
 

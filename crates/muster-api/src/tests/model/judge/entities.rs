@@ -247,9 +247,12 @@ impl Judge<'_> {
             return malformed("missing");
         }
         let id = self.task_or_plan()?;
-        self.apply_edit(&id, &given)?;
-        self.changed(&id, if id.starts_with("PLAN") { "plan_edited" } else { "task_edited" });
-        Ok(())
+        let place = Place { entity: id.clone(), path: None, node: None };
+        self.undoable("edit", place, |judge| {
+            judge.apply_edit(&id, &given)?;
+            judge.changed(&id, if id.starts_with("PLAN") { "plan_edited" } else { "task_edited" });
+            Ok(())
+        })
     }
 
     /// TASKS-EDIT-2, -3.
@@ -614,7 +617,8 @@ impl Judge<'_> {
     }
 
     pub(super) fn notes_commit(&mut self) -> Result<(), No> {
-        self.task_or_plan()?;
+        let id = self.task_or_plan()?;
+        self.state.entity(&id).memory += 1;
         self.events.push("note_committed");
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    super::reference::{No, invalid, lines, malformed, refuse},
+    super::reference::{Added, No, Place, invalid, lines, malformed, refuse},
     Judge,
 };
 
@@ -241,7 +241,19 @@ impl Judge<'_> {
     }
 
     pub(super) fn macro_start(&mut self) -> Result<(), No> {
-        self.bootstrap(Some("basic-task"))
+        let focus_before = self.state.focus.clone();
+        let first = self.created.clone();
+        // The task that is going to be created.
+        let number = self.state.last.get("task").copied().unwrap_or_default() + 1;
+        let entity = format!("TASK-{number:03}");
+        let place = Place { entity: entity.clone(), path: None, node: None };
+        self.undoable("macro_start", place, |judge| {
+            judge.bootstrap(Some("basic-task"))?;
+            let plan = judge.created.iter().find(|id| id.starts_with("PLAN")).cloned();
+            let plan = plan.filter(|id| !first.contains(id));
+            judge.added = Added { plan, task: Some(entity), focus_before, ..Added::default() };
+            Ok(())
+        })
     }
 
     /// TASKS-MCD-1: the closing part counts as a call of its own.
@@ -268,6 +280,7 @@ impl Judge<'_> {
                 self.state.cards.insert(name, id.to_owned());
             }
         }
+        self.state.entity(id).memory += 1;
         self.events.push("cards_committed");
     }
 

@@ -79,9 +79,12 @@ impl Judge<'_> {
             return invalid("out_of_range");
         }
         let steps = self.get("steps").and_then(Value::as_array).unwrap();
-        self.add_steps(&task, parent.as_ref(), steps);
-        self.changed(&task, "steps_added");
-        Ok(())
+        let place = Place { entity: task.clone(), path: None, node: None };
+        self.undoable("decompose", place, |judge| {
+            judge.added.steps = judge.add_steps(&task, parent.as_ref(), steps);
+            judge.changed(&task, "steps_added");
+            Ok(())
+        })
     }
 
     fn step_word(&self, task: &str, word: &str) -> Result<Path, No> {
@@ -104,9 +107,12 @@ impl Judge<'_> {
         let task = self.one_task()?;
         let path = self.step(&task)?;
         let input = Value::Object(self.args.clone());
-        self.redefine(&task, &path, &input);
-        self.changed(&task, "step_defined");
-        Ok(())
+        let place = Place { entity: task.clone(), path: Some(path.clone()), node: None };
+        self.undoable("define", place, |judge| {
+            judge.redefine(&task, &path, &input);
+            judge.changed(&task, "step_defined");
+            Ok(())
+        })
     }
 
     /// TASKS-STATE-7.
@@ -132,9 +138,15 @@ impl Judge<'_> {
         self.needs_step()?;
         let task = self.one_task()?;
         let path = self.step(&task)?;
-        self.state.step(&task, &path).notes += 1;
-        self.changed(&task, "step_noted");
+        self.write_note(&task, &path);
         Ok(())
+    }
+
+    fn write_note(&mut self, task: &str, path: &Path) {
+        self.state.step(task, path).notes += 1;
+        self.state.entity(task).memory += 1;
+        self.added.notes += 1;
+        self.changed(task, "step_noted");
     }
 
     pub(super) fn verify(&mut self) -> Result<(), No> {
@@ -368,10 +380,12 @@ impl Judge<'_> {
     }
 
     pub(super) fn capture(&mut self, id: &str, path: Option<&Path>, proof: &Proof) {
-        self.state.count("evidence");
+        let number = self.state.count("evidence");
+        self.state.entity(id).memory += 1;
+        self.added.evidence.push(number);
         if let Some(path) = path {
             let step = self.state.step(id, path);
-            step.evidence += 1;
+            step.evidence.insert(number, proof.linked.clone());
             step.proven.extend(proof.linked.iter().cloned());
         }
         let lacks = !proof.has_command || !proof.has_link;
@@ -394,12 +408,14 @@ impl Judge<'_> {
         if self.state.step(&task, &path).is_closed() {
             return invalid("already_completed");
         }
-        if has_note {
-            self.state.step(&task, &path).notes += 1;
-            self.changed(&task, "step_noted");
-        }
-        self.prove(&task, Some(&path), proof.as_ref());
-        self.confirm_and_close(&task, &path)
+        let place = Place { entity: task.clone(), path: Some(path.clone()), node: None };
+        self.undoable("macro_close_step", place, |judge| {
+            if has_note {
+                judge.write_note(&task, &path);
+            }
+            judge.prove(&task, Some(&path), proof.as_ref());
+            judge.confirm_and_close(&task, &path)
+        })
     }
 
     fn prove(&mut self, task: &str, path: Option<&Path>, proof: Option<&Proof>) {
@@ -422,14 +438,19 @@ impl Judge<'_> {
             }
             return Ok(());
         }
-        if has_note {
-            self.events.push("note_committed");
-        }
-        self.prove(task, None, proof);
-        self.may_be_done(task)?;
-        self.set_status(task, "DONE");
-        self.changed(task, "task_completed");
-        Ok(())
+        let place = Place { entity: task.to_owned(), path: None, node: None };
+        self.undoable("macro_close_step", place, |judge| {
+            if has_note {
+                judge.state.entity(task).memory += 1;
+                judge.added.notes += 1;
+                judge.events.push("note_committed");
+            }
+            judge.prove(task, None, proof);
+            judge.may_be_done(task)?;
+            judge.set_status(task, "DONE");
+            judge.changed(task, "task_completed");
+            Ok(())
+        })
     }
 }
 
