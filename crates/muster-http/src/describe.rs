@@ -10,14 +10,14 @@ use axum::{
     extract::{Path, State},
     http::{HeaderMap, Response},
 };
-use muster_core::schema::{ByName, NamedSchemas, Schema};
+use muster_core::schema::{ByName, JsonType, Keyword, NamedSchemas, Schema};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 
 use plain::{Absence, part_references, plain};
 
 use crate::{
-    openapi::parts::{Content, ParameterDoc, json_content},
-    reply::{NoContent, Reply, Streamed},
+    openapi::parts::{Content, MediaType, ParameterDoc, json_content},
+    reply::{EventStream, NoContent, Reply, Streamed},
     request::{Asked, Ids, Params, QueryParameters},
     server_state::ServerState,
 };
@@ -106,6 +106,20 @@ impl<T: JsonSchema, const STATUS: u16> Describe for Reply<T, STATUS> {
 impl<T: JsonSchema, const STATUS: u16> Describe for Streamed<T, STATUS> {
     fn describe(route: &mut Described<'_>) {
         Reply::<T, STATUS>::describe(route);
+    }
+}
+
+impl<T: JsonSchema> Describe for EventStream<T> {
+    fn describe(route: &mut Described<'_>) {
+        let event = route.schemas.answered::<T>();
+        let data = Schema::from([
+            JsonType::String.into(),
+            Keyword::Other("contentMediaType".to_owned(), "application/json".into()),
+            Keyword::ContentSchema(Box::new(event)),
+        ]);
+        let mut item = Schema::object([("data", data), ("id", JsonType::String.into())]);
+        item.put(Keyword::Required(vec!["data".to_owned()]));
+        route.answer = Some((200, [("text/event-stream", MediaType::stream(item))].into()));
     }
 }
 

@@ -35,6 +35,7 @@ mod sign_in;
 mod sse;
 mod status;
 mod token;
+mod work;
 
 pub use about::CtreeDisplay;
 pub use connect::{InstallationPaths, Recipe};

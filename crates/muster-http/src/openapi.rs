@@ -20,7 +20,7 @@ use self::parts::{
     BodyDoc, CallDoc, Components, DocumentInfo, License, MediaType, OperationDoc, Paths,
     ResponseDoc, Responses, SecurityScheme, ServerDoc, json_content, security,
 };
-use crate::{describe::Schemas, runs, server_state, sessions};
+use crate::{describe::Schemas, operations::DIRECTORY, runs, server_state, sessions, work};
 
 /// Error responses of an operation: name of the response, status, meaning.
 const REFUSALS: [(&str, &str, &str); 6] = [
@@ -43,15 +43,18 @@ pub fn document(registry: &Registry) -> ApiDocument {
     let mut of_page = Schemas::new();
     let mut of_sessions = Schemas::new();
     let mut of_runs = Schemas::new();
+    let mut of_work = Schemas::new();
     server_state::own_routes().iter().for_each(|it| routes::add(it, &mut paths, &mut of_page));
     paths.insert("/mcp", [("post", OperationDoc::Call(mcp_call()))].into());
     sessions::unprefixed().iter().for_each(|it| routes::add(it, &mut paths, &mut of_sessions));
     runs::listed().iter().for_each(|it| routes::add(it, &mut paths, &mut of_runs));
+    work::listed().iter().for_each(|it| routes::add(it, &mut paths, &mut of_work));
     // Tools that read files in a run's folder look it up here.
     of_runs.answered::<BlocksFile>();
     schemas.extend(errors::errors().0);
     schemas.extend(of_sessions.plain_components().0);
     schemas.extend(of_runs.components().0);
+    schemas.extend(of_work.plain_components().0);
     schemas.extend(of_page.components().0);
     schemas.extend(request::schemas().into_iter().map(|(name, it)| (name.to_owned(), it)));
     let components =
@@ -103,7 +106,12 @@ fn responses() -> Responses {
 }
 
 fn call(row: &OperationRow, schemas: &mut NamedSchemas) -> CallDoc {
-    let input = hoisted(row, &row.input_schema_with_default(), schemas);
+    let mut input = row.input_schema_with_default();
+    if let Some(arguments) = input.properties_mut().filter(|_| row.in_directory) {
+        let about = "Where the caller works; default: the project that was accepted last.";
+        arguments.insert(DIRECTORY, Schema::from(JsonType::String).described(about));
+    }
+    let input = hoisted(row, &input, schemas);
     let result = hoisted(row, row.result_schema(), schemas);
     // Every operation responds with the same envelope; only the result differs.
     let answer = hoisted(row, row.output_schema(), schemas);

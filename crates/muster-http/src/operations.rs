@@ -1,6 +1,6 @@
 //! `POST /api/ops/{name}` and the list of operations.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use axum::{
     Extension,
@@ -8,7 +8,7 @@ use axum::{
     extract::{Path, State, rejection::PathRejection},
     http::{HeaderValue, Response, StatusCode, header},
 };
-use muster_api::{Envelope, ErrorCode, OperationEffect, OperationRow};
+use muster_api::{Envelope, ErrorCode, OperationEffect, OperationRow, checks, echo};
 use muster_core::{AnyObject, schema::Schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -23,6 +23,9 @@ use crate::{
     server_state::ServerState,
 };
 
+/// The argument that says where the caller works, besides those of the operation.
+pub(crate) const DIRECTORY: &str = "directory";
+
 /// Calls one operation.
 pub(crate) async fn call(
     State(site): State<Arc<ServerState>>,
@@ -34,14 +37,47 @@ pub(crate) async fn call(
         let recovery = "GET /api/ops lists the operations";
         HttpRefusal::invalid("bad_format", "the operation's name is not valid UTF-8", recovery)
     })?;
-    let arguments = parse_arguments(&body).map_err(|refusal| refusal.of_operation(&name))?;
+    let of_call = |refusal: HttpRefusal| refusal.of_operation(&name);
+    let mut arguments = parse_arguments(&body).map_err(of_call)?;
     let app = Arc::clone(&site.app);
-    let writes = app.registry().get(&name).is_some_and(|row| row.effect != OperationEffect::Read);
+    let row = app.registry().get(&name);
+    let writes = row.is_some_and(|row| row.effect != OperationEffect::Read);
+    let directory = row.filter(|row| row.in_directory);
+    let directory = directory.and_then(|_| arguments.shift_remove(DIRECTORY));
     let called = name.clone();
-    let caller = requester.caller();
-    let work = move || app.call_as(&caller, &called, arguments);
+    let mut caller = requester.caller();
+    let work = move || {
+        caller.directory = named_directory(directory)?;
+        Ok(app.call_as(&caller, &called, arguments))
+    };
     let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
-    Ok(envelope_response(&answer.map_err(|refusal| refusal.of_operation(&name))?))
+    let answer = answer.and_then(|answer: Result<Envelope, HttpRefusal>| answer);
+    Ok(envelope_response(&answer.map_err(of_call)?))
+}
+
+/// The directory that a caller works in. It has to be in a project; whether its checks may run is
+/// decided by what a person accepted.
+fn named_directory(named: Option<Value>) -> Result<Option<PathBuf>, HttpRefusal> {
+    let invalid = |reason: &'static str, message: String| {
+        let recovery = "name the absolute path of a directory inside the project, or leave \
+                        directory out: then it is the project that was accepted last";
+        HttpRefusal::invalid(reason, message, recovery)
+    };
+    let directory = match named {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(path)) => PathBuf::from(path),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            return Err(invalid("wrong_type", "directory must be a string".to_owned()));
+        }
+    };
+    let real = directory.canonicalize().ok().filter(|_| directory.is_absolute());
+    match real.filter(|real| checks::find(real).is_some()) {
+        Some(real) => Ok(Some(real)),
+        None => {
+            let shown = echo(&directory.to_string_lossy());
+            Err(invalid("bad_format", format!("{shown} is not a directory of a project")))
+        }
+    }
 }
 
 /// Lists every operation with its schemas.

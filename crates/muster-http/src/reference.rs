@@ -3,7 +3,7 @@
 use crate::{
     describe::{Described, Schemas},
     route::{OpenTo, Route, is_path_of},
-    runs, server_state, sessions,
+    runs, server_state, sessions, work,
 };
 
 const INTRODUCTION: &str = "\
@@ -11,10 +11,10 @@ const INTRODUCTION: &str = "\
 
 Generated from the rows of the router by `cargo xtask gen`; do not edit.
 
-Sessions, runs and the page have routes of their own; [operations](tools.md) are called by `POST \
-/api/ops/{name}`. `muster call METHOD PATH` sends a request to the running server, with the body \
-in `--json`. Bodies and answers are described in [the OpenAPI document](../openapi.json). Routes \
-of sessions exist below `/v1`, too.
+Sessions, runs, work and the page have routes of their own; [operations](tools.md) are called by \
+`POST /api/ops/{name}`. `muster call METHOD PATH` sends a request to the running server, with the \
+body in `--json`. Bodies and answers are described in [the OpenAPI document](../openapi.json). \
+Routes of sessions exist below `/v1`, too.
 ";
 
 /// A route as readers see it.
@@ -68,10 +68,11 @@ pub fn routes() -> Vec<RouteEntry> {
     sections().into_iter().flat_map(|(_, routes)| routes).collect()
 }
 
-fn sections() -> [(&'static str, Vec<RouteEntry>); 3] {
+fn sections() -> [(&'static str, Vec<RouteEntry>); 4] {
     let all = [
         ("Sessions", sessions::unprefixed()),
         ("Runs", runs::listed()),
+        ("Work", work::listed()),
         ("Server", server_state::own_routes()),
     ];
     all.map(|(title, routes)| {

@@ -90,3 +90,18 @@ impl<T, const STATUS: u16> IntoResponse for Streamed<T, STATUS> {
         self.0
     }
 }
+
+/// Server-sent events, whose data are described by a `T`.
+pub(crate) struct EventStream<T>(pub(crate) Response<Body>, PhantomData<fn() -> T>);
+
+impl<T> From<Response<Body>> for EventStream<T> {
+    fn from(response: Response<Body>) -> Self {
+        Self(response, PhantomData)
+    }
+}
+
+impl<T> IntoResponse for EventStream<T> {
+    fn into_response(self) -> Response<Body> {
+        self.0
+    }
+}

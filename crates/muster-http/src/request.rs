@@ -14,6 +14,7 @@ use muster_api::{CallKey, runs::RunCode, runs::RunFault};
 use muster_core::{
     run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId, TurnId},
     session::SessionId,
+    tasks::id::CheckRunId,
 };
 
 pub(crate) use parameter::{
@@ -117,6 +118,7 @@ run_ids! {
     ArtifactId = "artifact", UnknownArtifact, "artifact";
     ItemId = "item", UnknownItem, "queued input";
     ApprovalId = "approval", UnknownApproval, "approval";
+    CheckRunId = "run", UnknownCheckRun, "run of a check";
 }
 
 /// The parameters of a query, the last one of a name; unknown ones are ignored (HB-4).

@@ -13,6 +13,8 @@ mod request;
 mod shelf;
 mod socket;
 
+pub(crate) use request::{AskedRun, RunsReply, ask, tell, tell_writing};
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -111,7 +113,7 @@ fn approvals() -> Vec<Route> {
             .of_person(),
         get(
             "/api/attention",
-            "List what waits for a person in all runs, oldest first",
+            "List what waits for a person in all runs and workspaces, oldest first",
             approvals::attention,
         ),
         get(

@@ -15,6 +15,7 @@ use std::{
 use axum::{
     Router,
     http::{HeaderValue, header},
+    response::Response,
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
@@ -299,13 +300,8 @@ async fn serve(
 
 /// Refuses the first request of a client beyond the limit, whatever it asks for.
 async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
-    let service = service_fn(async |request: hyper::Request<Incoming>| {
-        let message = "too many connections are open";
-        let recovery = "close some, or try again";
-        let refusal = HttpRefusal::new(RefusalKind::TooManyConnections, message, recovery);
-        let mut response = Fault::from(refusal).render(request.uri().path());
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        Ok::<_, Infallible>(response)
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        std::future::ready(Ok::<_, Infallible>(too_many_connections(request.uri().path())))
     });
     let refused = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     match timeout(REFUSAL_TIMEOUT, refused).await {
@@ -314,6 +310,15 @@ async fn refuse(stream: TcpStream, place: OwnedSemaphorePermit) {
         Err(_) => tracing::debug!("a client beyond the limit sent no request"),
     }
     drop(place);
+}
+
+fn too_many_connections(path: &str) -> Response {
+    let message = "too many connections are open";
+    let recovery = "close some, or try again";
+    let refusal = HttpRefusal::new(RefusalKind::TooManyConnections, message, recovery);
+    let mut response = Fault::from(refusal).render(path);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// Waits for the connections to end, and ends those that do not.

@@ -24,7 +24,7 @@ use crate::{
     operations, page,
     refusal::{HttpRefusal, RefusalKind},
     route::{self, PersonRoutes, Route, delete, get, post},
-    runs, sessions, sign_in,
+    runs, sessions, sign_in, work,
 };
 
 /// The shared state of the routes.
@@ -137,7 +137,11 @@ pub(crate) fn own_routes() -> Vec<Route> {
 
 /// Every route; those of the bridge also exist with the prefix `/v1`.
 pub(crate) fn all_routes() -> impl Iterator<Item = Route> {
-    own_routes().into_iter().chain(sessions::unprefixed()).chain(runs::listed())
+    own_routes()
+        .into_iter()
+        .chain(sessions::unprefixed())
+        .chain(runs::listed())
+        .chain(work::listed())
 }
 
 /// Routes that only a person may use.
@@ -152,6 +156,7 @@ pub(crate) fn router(site: Arc<ServerState>, mcp: HttpEndpoint) -> Router {
     route::router(own_routes())
         .merge(sessions::routes())
         .merge(runs::routes())
+        .merge(work::routes())
         .with_state(site)
         .route_service("/mcp", mcp)
         .method_not_allowed_fallback(method_not_allowed)

@@ -80,7 +80,8 @@ impl DescribedRoute<'_> {
         };
         let repeats = match dialect {
             ErrorDialect::Bridge => path.starts_with("/sessions"),
-            ErrorDialect::Runs => true,
+            // A decision that is sent twice is the same decision.
+            ErrorDialect::Runs => !is_work(path),
             ErrorDialect::Operations => false,
         };
         let key = (repeats && self.route.method == "post").then(|| ParameterDoc {
@@ -173,11 +174,17 @@ impl DescribedRoute<'_> {
 fn tag(path: &str, dialect: ErrorDialect) -> Option<&'static str> {
     match dialect {
         ErrorDialect::Bridge => Some("sessions"),
+        ErrorDialect::Runs if is_work(path) => Some("work"),
         ErrorDialect::Runs => Some("runs"),
         ErrorDialect::Operations => {
             (path.starts_with("/api/session") || path.starts_with("/api/page-")).then_some("page")
         }
     }
+}
+
+/// Whether a route is about work, not about a run.
+fn is_work(path: &str) -> bool {
+    ["/api/work", "/api/projects", "/api/attention/"].iter().any(|start| path.starts_with(start))
 }
 
 fn refusal(name: &str) -> ResponseDoc {

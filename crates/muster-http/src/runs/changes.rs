@@ -12,7 +12,7 @@ use muster_core::tasks::id::WorkspaceId;
 use super::request::ask;
 use crate::{
     fault::Fault,
-    reply::Streamed,
+    reply::EventStream,
     request::{GivenParameter, Parameter, Params, parameters},
     server_state::ServerState,
     sse::{self, NextPiece, SseSource},
@@ -35,7 +35,7 @@ impl Parameter for WorkspaceId {
 pub(super) async fn follow(
     State(site): State<Arc<ServerState>>,
     Params(query): Params<WorkQuery>,
-) -> Result<Streamed<WorkChange>, Fault> {
+) -> Result<EventStream<WorkChange>, Fault> {
     let follower = ask(&site, move |app| Ok(app.follow_work(query.workspace.as_str())?)).await?;
     let first = moved_to(follower.position());
     Ok(sse::respond(&site, first, FollowedWork(follower)).into())

@@ -23,10 +23,10 @@ use crate::{
 };
 
 /// What a handler returns: a serialized `T`.
-pub(super) type RunsReply<T> = Result<Reply<T>, Fault>;
+pub(crate) type RunsReply<T> = Result<Reply<T>, Fault>;
 
 /// Calls the application outside the event loop.
-pub(super) async fn ask<T: Send + 'static>(
+pub(crate) async fn ask<T: Send + 'static>(
     site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<T> + Send + 'static,
 ) -> Result<T, Fault> {
@@ -35,11 +35,20 @@ pub(super) async fn ask<T: Send + 'static>(
 }
 
 /// Calls the application and returns its result as the response.
-pub(super) async fn tell<T>(
+pub(crate) async fn tell<T>(
     site: &ServerState,
     question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
 ) -> RunsReply<T> {
     Ok(Reply::written(ask(site, question).await?))
+}
+
+/// The same for a call that writes, and may wait: it leaves permits to readers.
+pub(crate) async fn tell_writing<T>(
+    site: &ServerState,
+    question: impl FnOnce(&App) -> RunTold<Json> + Send + 'static,
+) -> RunsReply<T> {
+    let app = Arc::clone(&site.app);
+    Ok(Reply::written(site.run_writing(move || question(&app)).await??))
 }
 
 /// Calls the application for a result that may have megabytes.
@@ -103,11 +112,11 @@ impl PathPart for TemplateName {
 
 /// A request with the fields of a `B`. The handler reads them, because an unknown run
 /// is reported before wrong fields.
-pub(super) type AskedRun<B> = Asked<Unread<B>>;
+pub(crate) type AskedRun<B> = Asked<Unread<B>>;
 
 /// The fields of a body; an empty body has none.
-pub(super) struct Unread<B> {
-    pub(super) fields: JsonFields,
+pub(crate) struct Unread<B> {
+    pub(crate) fields: JsonFields,
     described_by: PhantomData<fn() -> B>,
 }
 

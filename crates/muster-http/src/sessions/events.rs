@@ -8,17 +8,16 @@
 use std::sync::Arc;
 
 use axum::{
-    body::{Body, Bytes},
+    body::Bytes,
     extract::{FromRequestParts, State},
-    http::{Response, request::Parts},
-    response::IntoResponse,
+    http::request::Parts,
 };
 use muster_api::{
     ConnectionMessages, Encoded, EventRow, Follower, News, StoreError, session_event_text,
 };
 use muster_core::{
     AnyObject,
-    schema::{JsonType, Keyword, Schema},
+    schema::{JsonType, Schema},
     session::{
         SessionId,
         stream::{StreamOpening, StreamRequest},
@@ -30,7 +29,8 @@ use super::{event_types::TypeFilter, fault::SessionHttpFault, request::ask};
 use crate::{
     describe::{Describe, Described},
     fault::Fault,
-    openapi::parts::{MediaType, ParameterDoc, ParameterPlace},
+    openapi::parts::{ParameterDoc, ParameterPlace},
+    reply::EventStream,
     request::{GivenParameter, Ids, Parameter, Params, WholeNumber, parameters},
     server_state::ServerState,
     sse::{self, NextPiece, SseSource},
@@ -88,36 +88,12 @@ impl Describe for LastEventId {
     }
 }
 
-/// Events of a session in the format of server-sent events.
-pub(super) struct EventStream(Response<Body>);
-
-impl IntoResponse for EventStream {
-    fn into_response(self) -> Response<Body> {
-        self.0
-    }
-}
-
-impl Describe for EventStream {
-    fn describe(route: &mut Described<'_>) {
-        let event = route.schemas.answered::<SentEvent>();
-        let data = Schema::from([
-            JsonType::String.into(),
-            Keyword::Other("contentMediaType".to_owned(), "application/json".into()),
-            Keyword::ContentSchema(Box::new(event)),
-        ]);
-        let mut item = Schema::object([("data", data), ("id", JsonType::String.into())]);
-        item.put(Keyword::Required(vec!["data".to_owned()]));
-        let content = MediaType::stream(item);
-        route.answer = Some((200, [("text/event-stream", content)].into()));
-    }
-}
-
 /// One event. `payload` repeats `data`. Without `seq` it belongs to this connection only: the
 /// greeting `stream.hello`, the current state of a todo list, or `stream.gap`.
 #[derive(JsonSchema)]
 #[schemars(rename = "SessionEvent")]
 #[expect(dead_code, reason = "events are stored as text; this only describes them")]
-struct SentEvent {
+pub(super) struct SentEvent {
     id: String,
     timestamp_ms: u64,
     timestamp: u64,
@@ -144,7 +120,7 @@ pub(super) async fn follow(
     Ids(id): Ids<SessionId>,
     Params(query): Params<FollowQuery>,
     LastEventId(last): LastEventId,
-) -> Result<EventStream, Fault> {
+) -> Result<EventStream<SentEvent>, Fault> {
     let FollowQuery { replay, limit, from_id, types } = query;
     let request = StreamRequest {
         resume: last.as_deref().or(from_id.as_deref()),
@@ -169,7 +145,7 @@ pub(super) async fn follow(
         snapshots.iter().for_each(|event| sse::push_unnumbered(&mut text, event));
     }
     let source = FollowedSession { site: Arc::clone(&site), id, types, messages, follower };
-    Ok(EventStream(sse::respond(&site, text.into(), source)))
+    Ok(sse::respond(&site, text.into(), source).into())
 }
 
 /// A stored event as a frame of the stream (SS-2).
