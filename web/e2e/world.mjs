@@ -8,6 +8,7 @@ import { chromium } from "playwright-core";
 const MUSTER = process.env.MUSTER ?? resolve(import.meta.dirname, "../../target/debug/muster");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const SHOTS = process.env.MUSTER_SHOTS ?? resolve(import.meta.dirname, "../../target/web/shots");
+const IMAGES = resolve(import.meta.dirname, "../../docs/images");
 const START_MS_MAX = 30_000;
 const FLAGS = [
   "--no-sandbox",
@@ -91,9 +92,9 @@ export class Stage {
     return file;
   }
 
-  start(args, cwd = this.project) {
-    const env = { PATH: process.env.PATH, HOME: this.folder, LANG: "C.UTF-8" };
-    const program = new Program(spawn(MUSTER, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
+  start(args, cwd = this.project, input = "ignore") {
+    const env = { PATH: process.env.PATH, HOME: this.folder, USER: "ada", LANG: "C.UTF-8" };
+    const program = new Program(spawn(MUSTER, args, { cwd, env, stdio: [input, "pipe", "pipe"] }));
     this.programs.push(program);
     return program;
   }
@@ -174,6 +175,12 @@ export class Stage {
   async picture(name) {
     mkdirSync(SHOTS, { recursive: true });
     await this.current?.screenshot({ path: join(SHOTS, `${name}.png`) });
+  }
+
+  /** A picture that the documentation shows. */
+  async illustration(name) {
+    mkdirSync(IMAGES, { recursive: true });
+    await this.current?.screenshot({ path: join(IMAGES, `${name}.png`) });
   }
 
   complaint() {

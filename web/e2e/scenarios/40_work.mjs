@@ -53,7 +53,7 @@ export const scenarios = {
     await page.getByText("1 closed, 0 open").waitFor();
     await page.getByRole("button", { name: "Complete task" }).click();
     await page.getByRole("button", { name: "Complete task" }).waitFor({ state: "detached" });
-    await page.keyboard.press("3");
+    await page.keyboard.press("4");
     await page.getByText("12 passing <b>no markup</b>").waitFor();
     const list = await op("tasks_context", { query: "Round the totals" });
     assert.equal(list.tasks[0].status, "DONE");
@@ -131,7 +131,7 @@ export const scenarios = {
     await page.getByRole("tree").waitFor();
     await accessible(page, "tree");
     const base = page.url().split("#")[0];
-    for (const tab of ["work", "timeline", "evidence", "reasoning", "history"]) {
+    for (const tab of ["work", "checks", "timeline", "evidence", "reasoning", "history"]) {
       await page.goto(`${base}#/work/harbour/${task}?tab=${tab}`);
       await page.getByRole("tab", { name: tab === "work" ? "Steps" : new RegExp(tab, "i"), selected: true }).waitFor();
       await page.getByRole("heading", { name: "Resume uploads" }).waitFor();

@@ -29,6 +29,7 @@ async function places(server) {
     of("?tab=session"),
     `${server.base}/#/runs/${server.run}?mode=timeline`,
     `${server.base}/#/work`,
+    `${server.base}/#/projects`,
     `${server.base}/#/sessions`,
     `${server.base}/#/about`,
   ];

@@ -1,4 +1,4 @@
-// Reports changes in a workspace to its listener, over one server-sent event stream.
+// Reports changes to a listener, over one server-sent event stream: of a workspace, or of what waits for a person.
 import { Retry } from "./retry";
 import { EventReader } from "./sse";
 
@@ -8,12 +8,19 @@ export interface ChangeEars {
   lost(): void;
 }
 
+/** Where changes of a workspace are reported. */
+export const workChanges = (workspace: string): string =>
+  `/api/work/changes?workspace=${encodeURIComponent(workspace)}`;
+
+/** Where changes of what waits in the work are reported. */
+export const ATTENTION_CHANGES = "/api/attention/changes";
+
 export class ChangeStream {
   #source: EventReader | undefined;
   readonly #retry = new Retry(() => this.#open());
 
   constructor(
-    private readonly workspace: string,
+    private readonly address: string,
     private readonly ears: ChangeEars,
   ) {
     this.#open();
@@ -26,8 +33,7 @@ export class ChangeStream {
   }
 
   #open(): void {
-    const address = `/api/work/changes?workspace=${encodeURIComponent(this.workspace)}`;
-    const source: EventReader = new EventReader(address, {
+    const source: EventReader = new EventReader(this.address, {
       message: () => {
         if (source !== this.#source) return;
         this.#retry.worked();

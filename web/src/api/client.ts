@@ -138,6 +138,9 @@ export const patch = caller("patch");
 export const put = caller("put");
 export const remove = caller("delete");
 
+/** What a route returns. */
+export type Result<P extends keyof paths, M extends Method> = Success<Operation<P, M>>;
+
 export type OperationName = keyof paths extends infer P ? (P extends `/api/ops/${infer N}` ? N : never) : never;
 type OperationPath<N extends string> = `/api/ops/${N}` & keyof paths;
 /** The result type of an operation. */

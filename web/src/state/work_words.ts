@@ -132,6 +132,8 @@ export function receipt(line: string): Receipt {
 const HELP: Readonly<Record<string, string>> = {
   CHECKPOINTS_NOT_CONFIRMED: "Confirm what was actually checked, then close the step again.",
   PROOF_REQUIRED: "Attach proof: the command that ran and its output, or a link. Then close the step again.",
+  CHECK_REQUIRED: "Run the check, or waive it if you know why it does not matter here. Then close again.",
+  CHECK_RUNNING: "Its checks are still running. Close it again when they have passed.",
   REVISION_MISMATCH: "It was changed in the meantime. The current version is shown: check it, then try again.",
 };
 

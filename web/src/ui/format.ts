@@ -8,6 +8,12 @@ export function ago(at: string | number, now: number): string {
   return span(seconds * 1000);
 }
 
+/** The same in a sentence: `just now`, `7 min ago`. */
+export function agoSaid(at: string | number, now: number): string {
+  const text = ago(at, now);
+  return text === "now" ? "just now" : `${text} ago`;
+}
+
 /** A duration in its largest whole unit. */
 export function span(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;

@@ -22,6 +22,13 @@ export const VIEWS: readonly View[] = [
   { word: "runs", title: "Runs", icon: "runs", keys: "r", load: () => import("./runs/Runs.svelte") },
   { word: "work", title: "Work", icon: "work", keys: "w", load: () => import("./work/Work.svelte") },
   {
+    word: "projects",
+    title: "Projects",
+    icon: "projects",
+    keys: "p",
+    load: () => import("./projects/Projects.svelte"),
+  },
+  {
     word: "sessions",
     title: "Sessions",
     icon: "sessions",

@@ -1,6 +1,6 @@
 // Answers to waiting items, as calls to the server.
-import { get, patch, post } from "../../api/client";
-import type { Attention, Resolution, Run } from "../../api/wire";
+import { get, operation, patch, post } from "../../api/client";
+import type { Attention, Resolution, Run, WorkAttention } from "../../api/wire";
 
 /** Answers an approval. */
 export async function resolve(approval: string, resolution: Resolution): Promise<void> {
@@ -49,4 +49,17 @@ export async function resetAndResume(item: Attention): Promise<void> {
 /** Sends a message to a node. */
 export async function say(run: string, nodeId: string, content: string, interrupt = false): Promise<void> {
   await post("/api/runs/{run}/chat", { path: { run }, body: { nodeId, content, interrupt } });
+}
+
+/** Runs the check of an item again; its output is shown where the item is. */
+export async function runCheck({ workspace, taskId, check }: WorkAttention): Promise<void> {
+  if (!taskId || !check) return;
+  await operation("tasks_check", { workspace, task: taskId, checks: [check], fresh: true, wait_seconds: 0 });
+}
+
+/** Declines a waiver that an agent asks for. */
+export async function declineWaiver({ workspace, taskId, stepId, check }: WorkAttention): Promise<void> {
+  if (!taskId || !check) return;
+  const about = { workspace, task: taskId, check, ...(stepId ? { step: stepId } : {}) };
+  await post("/api/work/waivers", { body: { ...about, take_back: true } });
 }

@@ -1,8 +1,9 @@
-// What waits for a person in all runs, kept up to date while the page is open.
+// What waits for a person in all runs and all work, kept up to date while the page is open.
+import { ATTENTION_CHANGES, ChangeStream } from "../../api/changes";
 import { get } from "../../api/client";
 import type { StreamState } from "../../api/retry";
 import { Stream } from "../../api/socket";
-import type { Approval, Attention, Run } from "../../api/wire";
+import type { Approval, Attention, Run, WorkAttention } from "../../api/wire";
 
 /** Events after which the list may change. */
 const TELLING =
@@ -11,14 +12,18 @@ const SETTLE_MS = 120;
 
 class Inbox {
   items = $state.raw<readonly Attention[]>([]);
+  /** What waits in plans, tasks and projects. */
+  work = $state.raw<readonly WorkAttention[]>([]);
   approvals = $state.raw<ReadonlyMap<string, Approval>>(new Map());
   /** Runs with waiting items, for names and questions. */
   runs = $state.raw<ReadonlyMap<string, Run>>(new Map());
+  count = $derived(this.items.length + this.work.length);
   loaded = $state(false);
   stream = $state.raw<StreamState>({ kind: "connecting" });
   /** Incremented with every event, for lists that reload then. */
   beat = $state(0);
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #changes: ChangeStream | undefined;
   #asking = false;
   #again = false;
 
@@ -38,10 +43,26 @@ class Inbox {
         },
       },
     );
+    document.addEventListener("visibilitychange", this.#listen);
+    this.#listen();
     return () => {
       clearTimeout(this.#timer);
       stream.close();
+      document.removeEventListener("visibilitychange", this.#listen);
+      this.#hush();
     };
+  }
+
+  /** Follows what waits in the work while the page is visible: browsers allow few connections. */
+  readonly #listen = (): void => {
+    if (document.hidden) return this.#hush();
+    const stir = (): void => this.#stir();
+    this.#changes ??= new ChangeStream(ATTENTION_CHANGES, { changed: stir, lost: () => undefined });
+  };
+
+  #hush(): void {
+    this.#changes?.close();
+    this.#changes = undefined;
   }
 
   #stir(): void {
@@ -62,6 +83,7 @@ class Inbox {
       this.runs = await namedRuns(attention.items);
       this.approvals = new Map(approvals.approvals.map((row) => [row.approval.approvalId, row.approval]));
       this.items = attention.items;
+      this.work = attention.work;
       this.loaded = true;
     } catch {
       // Out of reach: the shell reports it, and the stream reconnects automatically.

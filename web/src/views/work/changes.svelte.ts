@@ -3,7 +3,7 @@
 //   newest operation ─ its number ─ change ─ tasks_delta(since) ─ events ─ cursor ─ change ─ tasks_delta(since) ...
 //
 // A hidden page does not listen: browsers allow few connections, and it catches up when it is shown again.
-import { ChangeStream } from "../../api/changes";
+import { ChangeStream, workChanges } from "../../api/changes";
 import { operation, type OperationResult } from "../../api/client";
 import type { WorkEvent } from "../../state/work";
 
@@ -20,6 +20,7 @@ class Changes {
   #stream: ChangeStream | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #listeners = new Set<(events: readonly WorkEvent[]) => void>();
+  #watchers = new Set<() => void>();
   #asking = false;
   #again = false;
 
@@ -41,14 +42,23 @@ class Changes {
     };
   }
 
+  /** Reports every change of the workspace that is followed, also those that belong to no plan or task. */
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
+  }
+
   /** Requests changes at once, because this page just made one. */
   readonly now = (): void => void this.#ask();
 
   /** Listens while the page is visible; the first message of a connection is the workspace's position. */
   readonly #look = (): void => {
     if (document.hidden) return this.#hush();
-    this.#stream ??= new ChangeStream(this.#workspace, {
-      changed: () => void this.#ask(),
+    this.#stream ??= new ChangeStream(workChanges(this.#workspace), {
+      changed: () => {
+        for (const watcher of this.#watchers) watcher();
+        void this.#ask();
+      },
       lost: () => this.#miss(),
     });
   };

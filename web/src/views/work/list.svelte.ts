@@ -1,5 +1,6 @@
 // Plans and tasks of a workspace that match the filter.
 import { operation } from "../../api/client";
+import type { Look } from "../../state/looks";
 import { joinedRows, type PlanRow, type Status, type TaskRow, type WorkList } from "../../state/work";
 
 export interface Filter {
@@ -7,6 +8,8 @@ export interface Filter {
   status: Status | "";
   plan: string;
   tag: string;
+  /** Tasks with a closed step that is backed like this. */
+  look: Look | "";
 }
 
 const PAGE = 300;
@@ -65,13 +68,14 @@ export class TaskList {
   }
 
   #wishes(): Parameters<typeof operation<"tasks_context">>[1] {
-    const { query, status, plan, tag } = this.filter;
+    const { query, status, plan, tag, look } = this.filter;
     return {
       workspace: this.workspace,
       ...(query.trim() ? { query: query.trim() } : {}),
       ...(status ? { tasks_status: status } : {}),
       ...(plan ? { parent: plan } : {}),
       ...(tag ? { tags: [tag] } : {}),
+      ...(look ? { look } : {}),
     };
   }
 }

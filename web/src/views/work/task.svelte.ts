@@ -18,11 +18,13 @@ import { helpAfter } from "../../state/work_words";
 import { changes } from "./changes.svelte";
 import { allEvidence, eventsBefore, moreSteps, MOST, operations, relations } from "./pages";
 
-export type Part = "work" | "timeline" | "evidence" | "reasoning" | "history";
+export type Part = "work" | "checks" | "timeline" | "evidence" | "reasoning" | "history";
 /** Rows of the first page, and of each further one. */
 const EVENTS_FIRST = 200;
 const OPERATIONS_FIRST = 100;
 const OPERATIONS_MORE = 500;
+/** How long closing waits for checks. */
+const CHECK_SECONDS = 50;
 
 export interface Proof {
   title: string;
@@ -47,6 +49,8 @@ export class TaskState {
   /** Why the last attempt was refused, and where. */
   refusal = $state.raw<{ path: string; message: string; hint: string } | undefined>();
   busy = $state(false);
+  /** What is under way, and where. */
+  #doing = $state.raw<{ path: string; words: string } | undefined>();
   #operations = OPERATIONS_FIRST;
   #shown = new Set<Part>(["work"]);
 
@@ -96,6 +100,7 @@ export class TaskState {
     try {
       switch (part) {
         case "work":
+        case "checks":
         case "timeline":
           return await this.#loadWhole();
         case "evidence":
@@ -136,8 +141,9 @@ export class TaskState {
   }
 
   /** Changes a step, or the whole task without one; an error is shown beside it. */
-  async act(path: string, work: () => Promise<unknown>): Promise<boolean> {
+  async act(path: string, work: () => Promise<unknown>, words = ""): Promise<boolean> {
     this.busy = true;
+    this.#doing = words ? { path, words } : undefined;
     this.refusal = undefined;
     let done = true;
     try {
@@ -149,8 +155,14 @@ export class TaskState {
     }
     await this.refresh();
     this.busy = false;
+    this.#doing = undefined;
     changes.now();
     return done;
+  }
+
+  /** What is under way at a step, or for the whole task, in words for its button. */
+  doing(path: string): string | undefined {
+    return this.#doing?.path === path ? this.#doing.words : undefined;
   }
 
   #at(step: Step): { workspace: string; task: string; step_id: string; expected_revision: number } {
@@ -163,8 +175,15 @@ export class TaskState {
     );
   }
 
+  /** Closes a step; its checks are run first, as far as they have no verdict on these files. */
   close(step: Step): Promise<boolean> {
-    return this.act(step.path, () => operation("tasks_done", this.#at(step)));
+    const checked = (step.checks ?? []).length > 0;
+    const work = async (): Promise<unknown> => {
+      const { expected_revision: _, ...place } = this.#at(step);
+      if (checked) await operation("tasks_check", { ...place, wait_seconds: CHECK_SECONDS });
+      return operation("tasks_done", this.#at(step));
+    };
+    return this.act(step.path, work, checked ? "Running its checks …" : "Closing …");
   }
 
   reopen(step: Step): Promise<boolean> {
@@ -204,10 +223,11 @@ export class TaskState {
     );
   }
 
+  /** Completes the plan or task; checks that have no verdict on these files are run for it. */
   complete(): Promise<boolean> {
-    return this.act("", () =>
-      operation("tasks_complete", { ...this.#target(), expected_revision: this.whole?.target.revision ?? 0 }),
-    );
+    const revision = { expected_revision: this.whole?.target.revision ?? 0 };
+    const work = () => operation("tasks_complete", { ...this.#target(), ...revision, wait_seconds: CHECK_SECONDS });
+    return this.act("", work, "Completing …");
   }
 
   undo(): Promise<boolean> {

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import type { Attention, WorkAttention } from "../src/api/wire";
+import { waitingKey, waitingList, waitingWord, workChoices, workPlace } from "../src/state/waiting";
+
+const failed: WorkAttention = {
+  kind: "check_failed",
+  workspace: "harbour",
+  taskId: "TASK-001",
+  stepId: "STEP-00000004",
+  path: "s:3",
+  check: "e2e",
+  title: "Client goes on by itself: e2e failed, 1 test",
+  advice: "Run it again.",
+  actions: ["run", "waive"],
+  since: "2026-05-04T09:12:44.000Z",
+};
+const approval: Attention = {
+  kind: "approval",
+  runId: "0197",
+  title: "push",
+  since: "2026-05-04T09:12:43.000Z",
+};
+
+describe("what waits for a person", () => {
+  it("is one list, oldest first, whatever it is about", () => {
+    const asked: WorkAttention = { ...failed, kind: "waiver_asked", since: "2026-05-04T09:00:00.000Z" };
+    const list = waitingList([approval], [failed, asked]);
+    expect(list.map(waitingWord)).toEqual(["Waiver asked for", "Approval", "Check failed"]);
+    expect(new Set(list.map(waitingKey)).size).toBe(3);
+  });
+
+  it("says where work waits", () => {
+    expect(workPlace(failed)).toBe("harbour · TASK-001 · s:3");
+    const { taskId: _, path: __, ...changed } = { ...failed, kind: "definitions_changed" as const };
+    expect(workPlace(changed)).toBe("harbour");
+  });
+
+  it("offers what can be done at once, the likely answer first", () => {
+    expect(workChoices(failed).map((choice) => [choice.title, choice.keys])).toEqual([
+      ["Run again", "y"],
+      ["Waive …", "n"],
+    ]);
+    const asked: WorkAttention = { ...failed, kind: "waiver_asked", actions: ["waive", "decline", "run"] };
+    expect(workChoices(asked).map((choice) => choice.title)).toEqual(["Waive …", "Decline"]);
+    expect(workChoices({ ...failed, kind: "definitions_changed", actions: ["accept", "keep"] })).toEqual([]);
+  });
+});
