@@ -10,6 +10,7 @@ mod in_process;
 mod mcp;
 mod pattern;
 mod play;
+mod project;
 mod rest;
 mod rules;
 mod surface;
@@ -25,6 +26,7 @@ pub use envelope::check as check_envelope;
 pub use in_process::InProcess;
 pub use mcp::{McpHttp, McpStdio};
 pub use play::hold_on_all;
+pub use project::{CaseProject, StagedProject};
 pub use rest::Rest;
 pub use rules::{Coverage, is_named_after};
 pub use surface::{Answer, Invocation, Surface};
@@ -53,6 +55,9 @@ pub struct Case {
     /// Whether it is played in memory only, because it writes a lot.
     #[serde(default)]
     pub in_memory_only: bool,
+    /// A project that a person has accepted for its workspace.
+    #[serde(default)]
+    project: Option<CaseProject>,
     /// Beginnings that go first, by name.
     #[serde(default)]
     given: Vec<String>,
@@ -67,6 +72,16 @@ pub enum Step {
     Call(CallStep),
     /// Several calls at the same time.
     AtOnce(AtOnce),
+    /// Files of the project change.
+    Write(WriteStep),
+}
+
+/// A change of the project's files.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteStep {
+    /// By path; `null` removes a file.
+    pub write: BTreeMap<String, Option<String>>,
 }
 
 /// One call and what it must answer.

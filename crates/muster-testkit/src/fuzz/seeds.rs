@@ -39,6 +39,7 @@ fn calls_of(step: &Step) -> Vec<SeedCall> {
     let calls = match step {
         Step::Call(call) => std::slice::from_ref(call),
         Step::AtOnce(at_once) => &at_once.at_once,
+        Step::Write(_) => &[],
     };
     let seed = |call: &vectors::CallStep| {
         let mut arguments = vectors::filled(&call.args, WORKSPACE);

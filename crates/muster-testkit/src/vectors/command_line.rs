@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{Answer, Invocation, Surface};
+use super::{Answer, Invocation, StagedProject, Surface};
 use crate::settings::without_settings;
 
 /// The command line on a store of its own.
@@ -25,6 +25,10 @@ impl CommandLine {
 impl Surface for CommandLine {
     fn name(&self) -> &'static str {
         "command line"
+    }
+
+    fn accept(&self, project: &StagedProject<'_>, workspace: &str) -> Result<(), String> {
+        project.accept_in(&self.directory, workspace)
     }
 
     fn call(&self, invocation: &Invocation) -> Result<Answer, String> {

@@ -7,7 +7,7 @@ use muster_engine::SystemClock;
 use muster_store::MemoryStore;
 use serde_json::{Map, Value};
 
-use super::{Answer, Invocation, Surface};
+use super::{Answer, Invocation, StagedProject, Surface};
 
 /// An application in this process.
 pub struct InProcess {
@@ -53,6 +53,10 @@ impl Surface for InProcess {
             }
         };
         Ok(Answer::Envelope(self.app.call(&invocation.tool, arguments).to_json()))
+    }
+
+    fn accept(&self, project: &StagedProject<'_>, workspace: &str) -> Result<(), String> {
+        project.accept(&self.app, workspace)
     }
 
     fn written(&self) -> Result<Option<u64>, String> {

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Mutex, PoisonError,
@@ -16,7 +16,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Answer, Invocation, Surface};
+use super::{Answer, Invocation, StagedProject, Surface};
 use crate::{
     server::{ServerProcess, exchange},
     settings::without_settings,
@@ -34,6 +34,7 @@ pub struct McpStdio {
     child: Child,
     lines: Mutex<Lines>,
     last_id: AtomicU64,
+    directory: PathBuf,
 }
 
 struct Lines {
@@ -63,7 +64,8 @@ impl McpStdio {
             }
         });
         let lines = Mutex::new(Lines { into, from });
-        let client = Self { child, lines, last_id: AtomicU64::new(0) };
+        let directory = directory.to_owned();
+        let client = Self { child, lines, last_id: AtomicU64::new(0), directory };
         client.request(
             "initialize",
             json!({
@@ -130,6 +132,10 @@ impl Surface for McpStdio {
         let answers = self.request_all(requests)?;
         answers.iter().map(|answer| understand(answer, TextForm::Envelope)).collect()
     }
+
+    fn accept(&self, project: &StagedProject<'_>, workspace: &str) -> Result<(), String> {
+        project.accept_in(&self.directory, workspace)
+    }
 }
 
 impl Drop for McpStdio {
@@ -143,13 +149,15 @@ impl Drop for McpStdio {
 /// A server, reached over MCP without a handshake.
 pub struct McpHttp {
     server: ServerProcess,
+    directory: PathBuf,
 }
 
 impl McpHttp {
     /// Starts a server on a store in `directory`.
     pub fn start(program: &Path, directory: &Path) -> Result<Self, String> {
         let server = ServerProcess::start(program, directory, &["--toolset", "full"]);
-        Ok(Self { server: server.map_err(|error| error.to_string())? })
+        let server = server.map_err(|error| error.to_string())?;
+        Ok(Self { server, directory: directory.to_owned() })
     }
 }
 
@@ -176,6 +184,10 @@ impl Surface for McpHttp {
             .json(&message);
         let reply = exchange(self.server.address(), &request).map_err(|error| error.to_string())?;
         understand(&reply.json().map_err(|error| error.to_string())?, TextForm::Line)
+    }
+
+    fn accept(&self, project: &StagedProject<'_>, workspace: &str) -> Result<(), String> {
+        project.accept_in(&self.directory, workspace)
     }
 }
 

@@ -6,7 +6,8 @@ use muster_api::{OperationEffect, Registry};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, AtOnce, CallStep, Case, InProcess, Invocation, Step, Surface, Topic, envelope,
+    Answer, AtOnce, CallStep, Case, InProcess, Invocation, StagedProject, Step, Surface, Topic,
+    envelope,
     fill::{Values, fill, fill_object},
     pattern, times,
 };
@@ -29,8 +30,18 @@ pub fn hold_on_all(name: &str, topic: &Topic, surfaces: &[&dyn Surface]) -> Vec<
         let mut transcripts: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
         let mut refuted: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         let chosen: &[&dyn Surface] = if case.in_memory_only { &[&rehearsal] } else { surfaces };
+        let project = match case.project.as_ref().map(StagedProject::new).transpose() {
+            Ok(project) => project,
+            Err(fault) => {
+                faults.push(format!("{name}: {}: {fault}", case.name));
+                continue;
+            }
+        };
+        let project = project.as_ref();
         for surface in chosen {
-            match Player::new(*surface, &workspace).play(case) {
+            let played =
+                Player::new(*surface, &workspace, project).and_then(|mut player| player.play(case));
+            match played {
                 Ok(transcript) => {
                     transcripts.insert(surface.name(), transcript);
                 }
@@ -42,7 +53,7 @@ pub fn hold_on_all(name: &str, topic: &Topic, surfaces: &[&dyn Surface]) -> Vec<
             format!("{name}: {}: {}: {fault}", case.name, surfaces.join(", "))
         }));
         faults.extend(differences(name, case, &transcripts));
-        if let Err(fault) = follow_suggestions(&rehearsal, &workspace, case) {
+        if let Err(fault) = follow_suggestions(&rehearsal, &workspace, (case, project)) {
             faults.push(format!("{name}: {}: {fault}", case.name));
         }
     }
@@ -86,13 +97,17 @@ fn unequal(one: &Value, two: &Value, at: &str) -> Option<String> {
 
 /// Every suggestion succeeds when it is called verbatim right after the answer (TASKS-ENV-4,
 /// TASKS-PIT-1).
-fn follow_suggestions(surface: &InProcess, workspace: &str, case: &Case) -> Result<(), String> {
+fn follow_suggestions(
+    surface: &InProcess,
+    workspace: &str,
+    (case, project): (&Case, Option<&StagedProject<'_>>),
+) -> Result<(), String> {
     for (at, step) in case.steps.iter().enumerate() {
         let Step::Call(call) = step else { continue };
         let mut next = 0;
         while call.expect.contains_key("error") {
             let workspace = format!("{workspace}/{at}-{next}");
-            let mut player = Player::new(surface, &workspace);
+            let mut player = Player::new(surface, &workspace, project)?;
             for earlier in &case.steps[..at] {
                 player.step(earlier)?;
             }
@@ -116,14 +131,22 @@ fn follow_suggestions(surface: &InProcess, workspace: &str, case: &Case) -> Resu
 /// One case under way on one surface.
 struct Player<'a> {
     surface: &'a dyn Surface,
+    project: Option<&'a StagedProject<'a>>,
     workspace: String,
     values: Values,
 }
 
 impl<'a> Player<'a> {
-    fn new(surface: &'a dyn Surface, workspace: &str) -> Self {
+    fn new(
+        surface: &'a dyn Surface,
+        workspace: &str,
+        project: Option<&'a StagedProject<'a>>,
+    ) -> Result<Self, String> {
+        if let Some(project) = project {
+            surface.accept(project, workspace)?;
+        }
         let values = Values::from([("ws".to_owned(), json!(workspace))]);
-        Self { surface, workspace: workspace.to_owned(), values }
+        Ok(Self { surface, project, workspace: workspace.to_owned(), values })
     }
 
     /// Plays the whole case and answers what was answered, without what time alone changes.
@@ -153,6 +176,10 @@ impl<'a> Player<'a> {
                 Ok(answers)
             }
             Step::AtOnce(at_once) => self.at_once(at_once).map(|()| Vec::new()),
+            Step::Write(step) => {
+                let project = self.project.ok_or("only a case with a project writes files")?;
+                project.write(&step.write).map(|()| Vec::new())
+            }
         }
     }
 

@@ -1,14 +1,18 @@
 //! Operations called over `POST /api/ops/{name}` of a real server.
 
-use std::{path::Path, sync::Mutex};
+use std::{
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
 
-use super::{Answer, Invocation, Surface};
+use super::{Answer, Invocation, StagedProject, Surface};
 use crate::server::{Connection, ServerProcess};
 
 /// A server, reached over REST on one connection.
 pub struct Rest {
     server: ServerProcess,
     connection: Mutex<Connection>,
+    directory: PathBuf,
 }
 
 impl Rest {
@@ -17,7 +21,8 @@ impl Rest {
         let server = ServerProcess::start(program, directory, &["--toolset", "full"]);
         let server = server.map_err(|error| error.to_string())?;
         let connection = Connection::open(server.address()).map_err(|error| error.to_string())?;
-        Ok(Self { server, connection: Mutex::new(connection) })
+        let directory = directory.to_owned();
+        Ok(Self { server, connection: Mutex::new(connection), directory })
     }
 
     fn exchange(&self, invocation: &Invocation, on: &mut Connection) -> Result<Answer, String> {
@@ -50,5 +55,9 @@ impl Surface for Rest {
                 self.exchange(invocation, &mut connection.map_err(|error| error.to_string())?)
             }
         }
+    }
+
+    fn accept(&self, project: &StagedProject<'_>, workspace: &str) -> Result<(), String> {
+        project.accept_in(&self.directory, workspace)
     }
 }

@@ -4,6 +4,8 @@ use std::thread;
 
 use serde_json::Value;
 
+use super::StagedProject;
+
 /// A call as it is sent.
 #[derive(Clone, Debug)]
 pub struct Invocation {
@@ -46,6 +48,9 @@ pub trait Surface: Sync {
             ended.map(|end| end.map_err(|_| "a call panicked".to_owned())?).collect()
         })
     }
+
+    /// Lets a person accept a project for a workspace of the store.
+    fn accept(&self, project: &StagedProject<'_>, workspace: &str) -> Result<(), String>;
 
     /// How much was ever written to the store, if the surface can look inside.
     fn written(&self) -> Result<Option<u64>, String> {

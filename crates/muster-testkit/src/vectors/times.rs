@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// Fields that name a caller.
+pub(super) const CALLERS: [&str; 2] = ["by", "closed_by"];
+
 /// What stands in place of a moment when answers are compared.
 const MOMENT: &str = "<moment>";
 
@@ -46,12 +49,13 @@ pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
                 return Err(format!("{key} is {number}, not Unix milliseconds"));
             }
         }
+        Value::Number(_) if key == "duration_ms" => {}
         Value::Array(items) => {
             return items.iter_mut().try_for_each(|item| take_out(item, key));
         }
         Value::Object(map) => {
             // Each surface has its own caller.
-            map.retain(|key, _| !matches!(key.as_str(), "by" | "connection"));
+            map.retain(|key, _| key != "connection" && !CALLERS.contains(&key.as_str()));
             return map.iter_mut().try_for_each(|(key, item)| take_out(item, key));
         }
         _ if (is_text || is_number) && !value.is_null() => {
