@@ -109,6 +109,7 @@ pub(crate) enum ProgramCommand {
     Check(commands::check::CheckCommandLine),
     Trust(commands::trust::Trust),
     Waive(commands::waive::Waive),
+    Review(commands::review::Review),
     Proof(commands::proof::ProofCommand),
     Gate(commands::gate::Gate),
     PageSessions(commands::page_sessions::PageSessionsCommand),
@@ -153,6 +154,7 @@ impl ProgramCommand {
             | Self::Check(_)
             | Self::Trust(_)
             | Self::Waive(_)
+            | Self::Review(_)
             | Self::Proof(_)
             | Self::Gate(_)
             | Self::PageSessions(_)

@@ -22,6 +22,7 @@ pub(crate) mod passphrase;
 pub(crate) mod proof;
 pub(crate) mod providers;
 pub(crate) mod reference;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod serve;

@@ -83,6 +83,7 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Check(check) => commands::check::run(settings, &check),
         ProgramCommand::Trust(trust) => commands::trust::run(settings, &trust),
         ProgramCommand::Waive(waive) => commands::waive::run(settings, &waive),
+        ProgramCommand::Review(review) => commands::review::run(settings, &review),
         ProgramCommand::Proof(proof) => commands::proof::run(settings, &proof),
         ProgramCommand::Gate(gate) => commands::gate::run(settings, &gate),
         ProgramCommand::Hook(hook) => commands::hook::run(settings, &hook),

@@ -73,6 +73,24 @@ pub(crate) fn typed(question: &str) -> io::Result<String> {
     prompt::shown(question)
 }
 
+/// Whether a person types yes at the terminal. Asks for the passphrase of the person's key, too, if
+/// it has one. `act` and `command` are for those who have no terminal.
+pub(crate) fn agrees(settings: &Settings, act: &str, command: &str) -> anyhow::Result<bool> {
+    let answer = typed("Type yes or no: ").with_context(|| {
+        format!("only a person can {act}, at a terminal; run `{command}` in one")
+    })?;
+    match answer.as_str() {
+        "yes" => {}
+        "no" => return Ok(false),
+        _ => bail!("the answer is yes or no; nothing was changed"),
+    }
+    let person = Person::of(settings)?;
+    if person.key().has_passphrase()? {
+        person.open()?;
+    }
+    Ok(true)
+}
+
 /// Prompts at the terminal.
 pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     prompt::hidden(question).with_context(|| {

@@ -93,6 +93,7 @@ pub(crate) fn run(settings: &Settings, asked: &CheckCommandLine) -> anyhow::Resu
             definition: definition.clone(),
             fresh: asked.fresh,
             by: app.caller().by.clone(),
+            asked_for: None,
         };
         rows.push(follower.row(wish)?);
     }

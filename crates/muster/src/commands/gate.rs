@@ -89,6 +89,7 @@ fn wishes(
         definition: check.clone(),
         fresh: false,
         by: app.caller().by.clone(),
+        asked_for: None,
     });
     Ok(wishes.collect())
 }

@@ -8,12 +8,12 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use muster_api::{
-    App,
+    App, Caller, WorkspaceId,
     checks::{self, ProjectFile},
     person_name,
 };
 use muster_core::checks::{
-    definition::{CheckDefinition, ProjectDefinition},
+    difference::definition_lines,
     trust::{ProjectTrust, TrustDecision},
 };
 
@@ -21,6 +21,7 @@ use super::check::workspace_of;
 use crate::{
     config::Settings,
     output,
+    people::refused,
     person::{Person, typed},
     screen, storage,
 };
@@ -73,6 +74,7 @@ fn decide(
 ) -> anyhow::Result<()> {
     let root = root_of(&project)?;
     let workspace = workspace_of(settings, app, None, &project)?;
+    warn_of_unseen(app, &workspace, &root)?;
     let answer = typed("Accept these definitions? Type yes or no: ")
         .context("only a person can accept checks, at a terminal; run `muster trust` in one")?;
     let by = person_name();
@@ -83,7 +85,7 @@ fn decide(
                 person.open()?;
             }
             let definition = Box::new(project.definition);
-            TrustDecision::Accepted { root, definition, by }
+            TrustDecision::Accepted { root, definition, by, workspace: Some(workspace.clone()) }
         }
         "no" => TrustDecision::Declined { root, digest: project.definition.digest(), by },
         _ => bail!("the answer is yes or no; nothing was changed"),
@@ -97,8 +99,23 @@ fn decide(
         }
         TrustDecision::Declined { .. } => "Declined. No check of this project runs.\n".to_owned(),
     };
-    app.decide_trust(&workspace, decision)?;
+    app.decide_trust(app.caller(), &workspace, decision)?;
     output::print(&done)?;
+    Ok(())
+}
+
+/// Accepting definitions does not accept changes of protected files, which are not shown here.
+fn warn_of_unseen(app: &App, workspace: &WorkspaceId, root: &str) -> anyhow::Result<()> {
+    let caller = Caller { directory: Some(root.into()), ..app.caller().clone() };
+    let unseen = app.protected_changes(&caller, workspace).map_err(|error| refused(&error))?;
+    let others = unseen.changes.iter().filter(|change| change.path != checks::PROJECT_FILE);
+    let count = others.count();
+    if count > 0 || unseen.truncated {
+        output::remark(&format!(
+            "{count} protected files changed since a person last looked; `muster review TASK` \
+             shows them, and accepting these definitions does not accept that"
+        ));
+    }
     Ok(())
 }
 
@@ -154,40 +171,4 @@ fn shown(project: &ProjectFile, known: &ProjectTrust) -> String {
         None => "\nNot accepted yet.\n".to_owned(),
     };
     text
-}
-
-/// One line for each thing that a person decides about.
-pub(super) fn definition_lines(project: &ProjectDefinition) -> Vec<String> {
-    let workspace = project.workspace.iter().map(|name| format!("workspace {name}"));
-    let checks = project.checks.iter().map(|(name, check)| check_line(name, check));
-    let protected = project.protected.iter().map(|glob| format!("protects {glob}"));
-    let gates = serde_json::to_value(project.gates).ok();
-    let gates = gates.and_then(|gates| Some(format!("gates {}", gates.as_str()?)));
-    workspace.chain(gates).chain(checks).chain(protected).collect()
-}
-
-fn check_line(name: &str, check: &CheckDefinition) -> String {
-    let proves: Vec<&str> = check.proves.iter().map(|checkpoint| checkpoint.name()).collect();
-    let mut line = format!("check {name}: {}", check.run.line());
-    line += &format!("  [{} s", check.timeout_seconds);
-    line += &format!(", proves {}", proves.join(" "));
-    if check.required {
-        line += ", required";
-    }
-    if check.clean {
-        line += ", in a clean checkout";
-    }
-    if !check.paths.is_empty() {
-        line += &format!(", paths {}", check.paths.join(" "));
-    }
-    if let Some(report) = &check.report {
-        line += &format!(", report {report}");
-    }
-    for (variable, value) in &check.env {
-        line += &format!(", {variable}={value}");
-    }
-    if !check.guard_count {
-        line += ", count not guarded";
-    }
-    line + "]"
 }

@@ -19,8 +19,7 @@ use crate::{
     config::Settings,
     output,
     people::{InWorkspace, OpenWorkspace, refused},
-    person::{Person, typed},
-    screen,
+    person, screen,
 };
 
 /// Set a check of a task or a step aside, as a person
@@ -77,19 +76,9 @@ pub(crate) fn run(settings: &Settings, waive: &Waive) -> anyhow::Result<ExitCode
     let proof = desk.ask(&ProofCall { task: Some(&waive.task) })?;
     let kind = waive.kind(&desk)?;
     output::print(&shown(&proof, waive.concerned(&proof, step.as_ref())?, waive, &kind))?;
-    let answer = typed("Type yes or no: ")
-        .context("only a person can waive a check, at a terminal; run `muster waive` in one")?;
-    match answer.as_str() {
-        "yes" => {}
-        "no" => {
-            output::print("Nothing was changed.\n")?;
-            return Ok(ExitCode::FAILURE);
-        }
-        _ => bail!("the answer is yes or no; nothing was changed"),
-    }
-    let person = Person::of(settings)?;
-    if person.key().has_passphrase()? {
-        person.open()?;
+    if !person::agrees(settings, "waive a check", "muster waive")? {
+        output::print("Nothing was changed.\n")?;
+        return Ok(ExitCode::FAILURE);
     }
     let is_given = kind != WaiverKind::TakenBack;
     let decision = WaiverDecision { task, step, check: waive.check.clone(), kind };
@@ -131,17 +120,9 @@ impl Waive {
         proof: &'p TaskProof,
         step: Option<&StepSelector>,
     ) -> anyhow::Result<&'p CheckProof> {
-        let of_step = proof.steps.iter().filter(|row| match step {
-            Some(StepSelector::Path(path)) => row.path == path.to_string(),
-            Some(StepSelector::Id(id)) => row.step_id == id.to_string(),
-            Some(StepSelector::Both(path, _)) => row.path == path.to_string(),
-            None => true,
-        });
-        let of_task = proof.checks.iter().filter(|_| step.is_none());
-        let all: Vec<&CheckProof> = of_task.chain(of_step.flat_map(|row| &row.checks)).collect();
-        let found = all.iter().find(|check| check.name == self.check);
-        found.copied().with_context(|| {
-            let mut names: Vec<&str> = all.iter().map(|check| check.name.as_str()).collect();
+        proof.check(&self.check, step).with_context(|| {
+            let all = proof.checks_of(step).into_iter();
+            let mut names: Vec<&str> = all.map(|check| check.name.as_str()).collect();
             names.sort_unstable();
             names.dedup();
             let place = self.step.as_deref().unwrap_or(&self.task);

@@ -5,7 +5,6 @@
 mod bad_input;
 mod flood;
 mod killed;
-mod runners;
 
 use std::{
     fs,
@@ -68,7 +67,7 @@ impl Project {
     }
 
     /// The first check of a report.
-    fn row(&self, words: &[&str]) -> Value {
+    pub(crate) fn row(&self, words: &[&str]) -> Value {
         let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
         let report: Value = serde_json::from_slice(&self.check(&words).stdout).unwrap();
         report["checks"][0].clone()

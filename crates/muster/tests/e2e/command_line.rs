@@ -47,6 +47,7 @@ fn help_of_every_command_reads_well() {
         ("help_worktrees_merge", &["worktrees", "merge", "--help"]),
         ("help_init", &["init", "--help"]),
         ("help_waive", &["waive", "--help"]),
+        ("help_review", &["review", "--help"]),
         ("help_proof", &["proof", "--help"]),
         ("help_gate", &["gate", "--help"]),
         ("help_setup", &["setup", "--help"]),

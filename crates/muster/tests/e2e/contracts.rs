@@ -89,6 +89,7 @@ topics![
     portals,
     progress,
     proof,
+    protected,
     radar,
     reasoning,
     redaction,

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod cheats;
+mod protected;
 
 use std::{
     fs,
@@ -37,11 +38,17 @@ impl Proving {
     }
 
     pub(crate) fn with(project: &str) -> Self {
+        Self::with_files(project, |_| {})
+    }
+
+    /// With more files than the state that is checked.
+    fn with_files(project: &str, write: impl FnOnce(&Path)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
         let stage = Self { folder };
         stage.write("muster.toml", project);
         stage.write("state.txt", "bad\n");
+        write(&stage.work());
         stage.git(&["init", "-q"]);
         stage.commit();
         stage.trust();

@@ -77,6 +77,7 @@ fn standing(check: &CheckGate) -> String {
         CheckState::Failed => "failed",
         CheckState::TimedOut => "timed out",
         CheckState::Empty => "ran no test",
+        CheckState::Review => "need a person's look",
         CheckState::Stale => "has not run since the files changed",
         CheckState::Untrusted => "is not accepted by a person yet",
     };

@@ -12,9 +12,11 @@ use muster_api::{
     WorkspaceId, checkout,
     checks::{self, PROJECT_FILE, ProjectFile, ProposedCheck, RepositoryFiles},
 };
-use muster_core::checks::definition::{CheckDefinition, ProjectDefinition};
+use muster_core::checks::{
+    definition::{CheckDefinition, ProjectDefinition},
+    difference::definition_lines,
+};
 
-use super::super::trust::definition_lines;
 use crate::{
     config::Settings,
     output, screen, storage,

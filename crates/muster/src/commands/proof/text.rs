@@ -2,10 +2,15 @@
 
 use muster_api::Timestamp;
 use muster_core::{
-    checks::{finding::CheckFinding, ledger::Flakiness, verdict::Verdict},
+    checks::{
+        finding::CheckFinding, ledger::Flakiness, protected::PROTECTED_GATE, verdict::Verdict,
+    },
     tasks::{
         check_gate::{CheckState, WaiverRequest},
-        view::proof::{CheckProof, CheckStanding, StepProof, TaskProof, VerdictFiles, WaiverView},
+        view::proof::{
+            CheckProof, CheckStanding, ProtectedProof, StepProof, TaskProof, VerdictFiles,
+            WaiverView,
+        },
     },
 };
 
@@ -15,14 +20,16 @@ use crate::screen::spelled_out;
 pub(super) fn markdown(proof: &TaskProof) -> String {
     let target = &proof.target;
     let mut text = format!("# Proof of {}: {}\n\n", target.id, spelled_out(&target.title));
-    text += match (proof.checks.is_empty() && proof.steps.is_empty(), proof.holds) {
-        (true, _) => "Nothing is asked for: neither the task nor its steps have checks.\n",
-        (false, true) => "All checks hold on the present files.\n",
-        (false, false) => "Not all checks hold on the present files.\n",
+    let is_asked = !(proof.checks.is_empty() && proof.steps.is_empty());
+    text += match (is_asked || proof.protected.is_some(), proof.holds) {
+        (false, _) => "Nothing is asked for: neither the task nor its steps have checks.\n",
+        (true, true) => "All checks hold on the present files.\n",
+        (true, false) => "Not all checks hold on the present files.\n",
     };
-    if !proof.checks.is_empty() {
+    if !proof.checks.is_empty() || proof.protected.is_some() {
         text += "\n## The task\n\n";
         text += &proof.checks.iter().map(check_lines).collect::<String>();
+        text += &proof.protected.as_ref().map(protected_lines).unwrap_or_default();
     }
     text += &proof.steps.iter().map(step_section).collect::<String>();
     if !proof.findings.is_empty() {
@@ -63,6 +70,27 @@ pub(in crate::commands) fn check_lines(check: &CheckProof) -> String {
     text
 }
 
+/// The protected files: whether a person has seen them, and what changed since.
+fn protected_lines(protected: &ProtectedProof) -> String {
+    let seen = match (&protected.seen_by, protected.seen_at_ms) {
+        (Some(by), Some(at)) => {
+            format!("last seen by {} on {}", spelled_out(&by.name), Timestamp(at).rfc3339())
+        }
+        (_, _) => "no person has seen them".to_owned(),
+    };
+    let is_seen = protected.state == CheckState::Passed;
+    let state = if is_seen { "seen by a person" } else { state(protected.state) };
+    let mut text = format!("- {PROTECTED_GATE}: {state} ({seen})\n");
+    for change in &protected.changes {
+        text += &format!("  - {}: {}\n", change.kind.name(), spelled_out(&change.path));
+    }
+    let more = protected.changed.unwrap_or(0).saturating_sub(protected.changes.len() as u64);
+    if more > 0 {
+        text += &format!("  - and {more} more\n");
+    }
+    text
+}
+
 fn state(state: CheckState) -> &'static str {
     match state {
         CheckState::Passed => "passed",
@@ -74,6 +102,7 @@ fn state(state: CheckState) -> &'static str {
         CheckState::Empty => "empty: no test ran",
         CheckState::Stale => "stale: its verdict is about other files",
         CheckState::Untrusted => "not accepted by a person",
+        CheckState::Review => "a person has to look",
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) struct ContextCall<'a> {
     pub(crate) status: Option<TaskStatus>,
     pub(crate) tags: Option<&'a [String]>,
     pub(crate) query: Option<&'a str>,
+    pub(crate) look: Option<&'a str>,
     pub(crate) plans_limit: u32,
     pub(crate) tasks_limit: u32,
     pub(crate) plans_cursor: Option<String>,

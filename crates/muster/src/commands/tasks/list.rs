@@ -9,6 +9,7 @@ use clap::Args;
 use muster_core::tasks::{
     entity::{TaskStatus, Urgency},
     id::{EntityId, TaskId},
+    step::{StepLook, StepLookCounts},
     view::{
         context::{ContextView, Pagination, PlanRow, TaskRow},
         mirror::MirrorStep,
@@ -32,6 +33,9 @@ const GAUGE_COLUMNS: usize = 24;
 /// The statuses of a plan or task.
 const STATUSES: [&str; 3] = ["TODO", "ACTIVE", "DONE"];
 
+/// What can back a closed step.
+const LOOKS: [&str; 4] = ["claimed", "evidence", "proven", "waived"];
+
 /// Which plans and tasks the tree shows.
 #[derive(Args)]
 pub(super) struct Filters {
@@ -50,6 +54,10 @@ pub(super) struct Filters {
     /// Only with this tag; can be repeated
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
+
+    /// Only tasks with a closed step that is claimed, evidence, proven or waived
+    #[arg(long, value_name = "LOOK", value_parser = LOOKS)]
+    look: Option<String>,
 
     /// Only where id, title, description or context contains this text
     #[arg(long, value_name = "TEXT")]
@@ -88,6 +96,7 @@ impl Filters {
             status: self.status.as_ref().and_then(named),
             tags: (!self.tag.is_empty()).then_some(&self.tag),
             query: self.query.as_deref(),
+            look: self.look.as_deref(),
             plans_limit: PAGE_ROWS,
             tasks_limit: self.limit.min(PAGE_ROWS),
             ..ContextCall::default()
@@ -95,7 +104,7 @@ impl Filters {
     }
 
     fn any(&self) -> bool {
-        let texts = self.plan.is_some() || self.query.is_some();
+        let texts = self.plan.is_some() || self.query.is_some() || self.look.is_some();
         texts || self.status.is_some() || !self.tag.is_empty()
     }
 }
@@ -224,6 +233,7 @@ impl<'a> Tree<'a> {
             let forced = format!("⚑ {} forced", task.forced);
             remarks.push(self.screen.paint(Tone::Warning, &forced));
         }
+        remarks.extend(self.looks(&task.looks));
         remarks.extend(self.remarks(task.priority, &task.tags, &task.waiting_on));
         remarks.extend(task.assignee.as_ref().map(|name| format!("@{name}")));
         self.remark_line(&format!("{below}  "), &remarks);
@@ -231,6 +241,17 @@ impl<'a> Tree<'a> {
         for line in step::tree(self.screen, &steps, below) {
             self.line(&line);
         }
+    }
+
+    /// Closed steps by what backs them.
+    fn looks(&self, counts: &StepLookCounts) -> Option<String> {
+        let counted = StepLook::ALL.into_iter().filter_map(|look| {
+            let count = counts.get(look);
+            let words = format!("{count} {}", look.name());
+            (count > 0).then(|| self.screen.paint(step::look_tone(look), &words))
+        });
+        let counted: Vec<String> = counted.collect();
+        (!counted.is_empty()).then(|| counted.join(", "))
     }
 
     /// Status glyph, id and title on the left, progress on the right.

@@ -189,6 +189,9 @@ impl Page {
             writeln!(self.text, "{inner}  {} {}", screen.paint(tone, glyph), title.trim_start())?;
             let below = format!("{inner}      ");
             writeln!(self.text, "{below}{}", state.marks(screen))?;
+            if let Some(closing) = step::closing(screen, step) {
+                writeln!(self.text, "{below}{closing}")?;
+            }
             for (word, texts) in [
                 ("criterion", &step.success_criteria),
                 ("test", &step.tests),

@@ -3,7 +3,7 @@
 use muster_core::tasks::{
     entity::TaskStatus,
     id::TaskId,
-    step::{Checkpoint, ProofMode},
+    step::{Checkpoint, ProofMode, StepLook},
     view::{gate::Confirmed, mirror::MirrorStep, step_object::StepObject},
 };
 
@@ -18,6 +18,7 @@ pub(crate) struct StepState<'a> {
     path: &'a str,
     completed: bool,
     forced: bool,
+    look: Option<StepLook>,
     blocked: bool,
     block_reason: Option<&'a str>,
     /// Whether there are notes or evidence.
@@ -60,6 +61,7 @@ impl<'a> From<&'a MirrorStep> for StepState<'a> {
             path: &step.path,
             completed: step.completed,
             forced: step.forced,
+            look: step.look,
             blocked: step.blocked,
             block_reason: step.block_reason.as_deref(),
             has_memory: false,
@@ -81,6 +83,7 @@ impl<'a> From<&'a StepObject> for StepState<'a> {
             path: &step.path,
             completed: step.completed,
             forced: step.forced,
+            look: step.look,
             blocked: step.blocked,
             block_reason: step.block_reason.as_deref(),
             has_memory: step.notes_count > 0 || step.evidence_count > 0,
@@ -126,7 +129,7 @@ impl StepState<'_> {
     pub(super) fn glyph(&self) -> (&'static str, Tone) {
         match (self.completed, self.forced, self.blocked) {
             (true, true, _) => ("⚑", Tone::Warning),
-            (true, false, _) => ("✔", Tone::Good),
+            (true, false, _) => ("✔", self.look.map_or(Tone::Good, look_tone)),
             (false, _, true) => ("⊘", Tone::Bad),
             (false, _, false) if self.in_progress() => ("◐", Tone::Active),
             (false, _, false) => ("○", Tone::Faint),
@@ -140,6 +143,7 @@ impl StepState<'_> {
         if self.forced {
             remarks.push("forced".to_owned());
         }
+        remarks.extend(self.look.map(|look| look.name().to_owned()));
         let missing = self.missing();
         if self.in_progress() && !missing.is_empty() {
             remarks.push(format!("needs {}", missing.join(", ")));
@@ -170,6 +174,30 @@ impl StepState<'_> {
             Some(screen.paint(tone, &format!("{glyph} proof of {}", checkpoint.name)))
         });
         marks.chain(proofs).collect::<Vec<_>>().join("  ")
+    }
+}
+
+/// Who closed a step, and what backs it.
+pub(crate) fn closing(screen: Screen, step: &StepObject) -> Option<String> {
+    let look = step.look?;
+    let by = step.closed_by.as_ref().map(|by| format!(" by {}", by.name)).unwrap_or_default();
+    let backed = match look {
+        StepLook::Claimed => "nothing else backs it",
+        StepLook::Evidence => "evidence is attached",
+        StepLook::Proven => "Muster ran its checks",
+        StepLook::Waived => "a check was set aside",
+    };
+    let word = screen.paint(look_tone(look), look.name());
+    Some(format!("{word}: closed{by}, {backed}"))
+}
+
+/// The colour of a look.
+pub(super) fn look_tone(look: StepLook) -> Tone {
+    match look {
+        StepLook::Claimed => Tone::Faint,
+        StepLook::Evidence => Tone::Active,
+        StepLook::Proven => Tone::Good,
+        StepLook::Waived => Tone::Warning,
     }
 }
 

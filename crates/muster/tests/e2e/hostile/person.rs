@@ -68,6 +68,9 @@ fn rights_limits_commands_and_deletion_are_a_person_s() {
         ("GET", "/api/page-sessions", Value::Null),
         ("DELETE", "/api/page-sessions/0000000000000000", Value::Null),
         ("POST", "/api/page-links", json!({})),
+        ("POST", "/api/projects/decide", json!({})),
+        ("POST", "/api/work/waivers", json!({})),
+        ("POST", "/api/work/reviews", json!({})),
     ] {
         let told = as_agent(&server, method, path, &body);
         assert_eq!(told, (403, json!("PERSON_REQUIRED")), "{method} {path} {body}");

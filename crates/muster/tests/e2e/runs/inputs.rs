@@ -87,6 +87,6 @@ fn runs_pit_30_an_unknown_approval_is_404() {
     }
     assert_eq!(server.see("/api/approvals"), json!({"approvals": []}));
     assert_eq!(server.see("/api/approvals?status=all"), json!({"approvals": []}));
-    assert_eq!(server.see("/api/attention"), json!({"items": []}));
+    assert_eq!(server.see("/api/attention"), json!({"items": [], "work": []}));
     assert_eq!(server.refused("GET", "/api/approvals?status=old", Value::Null).0, 422);
 }
