@@ -6,11 +6,14 @@
 //! those of decision 0013. The program is the release build, started as users start it.
 
 mod calls;
+mod costs;
 mod crowd;
 mod fanout;
 mod frames;
 mod latency;
+mod proof;
 mod report;
+mod repository;
 mod runs;
 mod series;
 mod sessions;
@@ -72,17 +75,69 @@ const QUICK: Effort = Effort {
     messages: 800,
 };
 
+/// What to measure.
+pub(crate) struct BenchWish<'a> {
+    /// Fewer repetitions.
+    pub(crate) quick: bool,
+    /// Parts with one of these words in their names; all of them without any.
+    pub(crate) only: &'a [String],
+}
+
+/// A part of the benchmark, which can be run alone.
+struct Part {
+    name: &'static str,
+    measure: fn(&mut Bench<'_>) -> Result<Vec<Line>>,
+    /// Whether it needs the programs that fill stores.
+    fills: bool,
+}
+
+/// All parts, in the order in which they run: later ones find the machine warm.
+const PARTS: [Part; 8] = [
+    Part { name: "stdio", measure: measure_stdio, fills: true },
+    Part { name: "shapes", measure: measure_shapes, fills: true },
+    Part { name: "http", measure: measure_http, fills: true },
+    Part { name: "sessions", measure: measure_sessions, fills: true },
+    Part { name: "runs", measure: measure_runs, fills: true },
+    Part { name: "starts", measure: measure_starts, fills: true },
+    Part { name: "proof", measure: measure_proof, fills: false },
+    Part { name: "costs", measure: measure_costs, fills: false },
+];
+
 /// Measures, prints the table, writes the file; returns whether every limit holds.
-pub(crate) fn bench(workspace: &Workspace, quick: bool) -> Result<bool> {
+pub(crate) fn bench(workspace: &Workspace, wish: &BenchWish<'_>) -> Result<bool> {
+    let is_asked = |part: &&Part| {
+        wish.only.is_empty() || wish.only.iter().any(|word| part.name.contains(word.as_str()))
+    };
+    let parts: Vec<&Part> = PARTS.iter().filter(is_asked).collect();
+    let names = || PARTS.map(|part| part.name).join(", ");
+    ensure!(!parts.is_empty(), "no part has such a name; there are {}", names());
     let program = ["build", "--release", "--package", "muster", "--bin", "muster"];
     ensure!(run(&mut workspace.cargo(&program))?, "the release build failed");
-    let tools = ["build", "--profile", "tools", "--package", "muster-testkit", "--bins"];
-    ensure!(run(&mut workspace.cargo(&tools))?, "the build of the tools failed");
-    let lines = measure(workspace, if quick { &QUICK } else { &THOROUGH })?;
-    println!("\n{}", report::table(&lines));
-    let name = if quick { "quick.json" } else { "bench.json" };
+    if parts.iter().any(|part| part.fills) {
+        let tools = ["build", "--profile", "tools", "--package", "muster-testkit", "--bins"];
+        ensure!(run(&mut workspace.cargo(&tools))?, "the build of the tools failed");
+    }
+    fs::create_dir_all(store::folder(workspace)).context("make the folder of measurements")?;
+    let effort = if wish.quick { &QUICK } else { &THOROUGH };
+    let program = built(workspace, "release", "muster");
+    let mut bench = Bench { workspace, program, effort, stores: None };
+    let mut lines = Vec::new();
+    for part in &parts {
+        println!("measuring {}", part.name);
+        lines.extend((part.measure)(&mut bench)?);
+    }
+    report(workspace, wish, &lines)
+}
+
+fn report(workspace: &Workspace, wish: &BenchWish<'_>, lines: &[Line]) -> Result<bool> {
+    println!("\n{}", report::table(lines));
+    let name = match (wish.only.is_empty(), wish.quick) {
+        (false, _) => "part.json",
+        (true, true) => "quick.json",
+        (true, false) => "bench.json",
+    };
     let path = store::folder(workspace).join(name);
-    let text = serde_json::to_string_pretty(&report::file(&lines, quick))?;
+    let text = serde_json::to_string_pretty(&report::file(lines, wish.quick))?;
     fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
     let missed = lines.iter().filter(|line| !line.passed()).count();
     println!(
@@ -94,75 +149,123 @@ pub(crate) fn bench(workspace: &Workspace, quick: bool) -> Result<bool> {
     Ok(missed == 0)
 }
 
-fn measure(workspace: &Workspace, effort: &Effort) -> Result<Vec<Line>> {
-    let program = built(workspace, "release", "muster");
-    let mut lines = Vec::new();
-    let mut folders = Vec::new();
-    for tasks in SIZES {
-        let filled = Filled::with_tasks(workspace, tasks)?;
-        lines.push(fill_line(&filled, tasks));
-        folders.push(filled.copy()?);
-    }
-    let [small, large] = [&folders[0], &folders[1]];
-    let mut disk = Disk::open(&store::folder(workspace))?;
-    let site = |tasks, folder| Site { targets: Targets::new(tasks, 1), log: Log::of(folder) };
-    let mut sites = [site(SIZES[0], small), site(SIZES[1], large)];
+/// What the parts share.
+struct Bench<'a> {
+    workspace: &'a Workspace,
+    program: PathBuf,
+    effort: &'a Effort,
+    stores: Option<Stores>,
+}
 
-    println!("measuring over stdio");
+/// The two stores that are compared.
+struct Stores {
+    folders: [PathBuf; 2],
+    sites: [Site; 2],
+    disk: Disk,
+}
+
+impl Bench<'_> {
+    /// The stores, and the rows about filling them if this is the first part that needs them.
+    fn stores(&mut self) -> Result<(Vec<Line>, &mut Stores)> {
+        let mut lines = Vec::new();
+        let stores = match self.stores.take() {
+            Some(stores) => stores,
+            None => {
+                let mut copied = |tasks| -> Result<PathBuf> {
+                    let filled = Filled::with_tasks(self.workspace, tasks)?;
+                    lines.push(fill_line(&filled, tasks));
+                    filled.copy()
+                };
+                let folders = [copied(SIZES[0])?, copied(SIZES[1])?];
+                let site = |at: usize| Site {
+                    targets: Targets::new(SIZES[at], 1),
+                    log: Log::of(&folders[at]),
+                };
+                let sites = [site(0), site(1)];
+                let disk = Disk::open(&store::folder(self.workspace))?;
+                Stores { folders, sites, disk }
+            }
+        };
+        Ok((lines, self.stores.insert(stores)))
+    }
+}
+
+fn measure_stdio(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    let program = bench.program.clone();
+    let rounds = bench.effort.rounds;
+    let (mut lines, Stores { folders: [small, large], sites, disk }) = bench.stores()?;
     let mut agents = [Agent::start(&program, small)?, Agent::start(&program, large)?];
     agents.iter_mut().try_for_each(Agent::greet)?;
     thread::sleep(SETTLING);
-    lines.extend(latencies("stdio", &mut agents, &mut sites, &mut disk, effort.rounds)?);
+    lines.extend(latencies("stdio", &mut agents, sites, disk, rounds)?);
     for ((agent, tasks), limit) in agents.iter().zip(SIZES).zip(MEMORY_MIB_MAX) {
         lines.push(start::memory(agent, tasks, limit)?);
     }
-    drop(agents);
+    Ok(lines)
+}
 
-    println!("measuring tasks of unusual shapes");
-    let shapes = shapes::filled(workspace)?.copy()?;
-    let mut agent = Agent::start(&program, &shapes)?;
+/// Tasks of unusual shapes.
+fn measure_shapes(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    let shapes = shapes::filled(bench.workspace)?.copy()?;
+    let mut agent = Agent::start(&bench.program, &shapes)?;
     agent.greet()?;
     thread::sleep(SETTLING);
-    lines.extend(shapes::measure(&mut agent, effort.rounds)?);
-    drop(agent);
+    shapes::measure(&mut agent, bench.effort.rounds)
+}
 
-    println!("measuring over HTTP");
+fn measure_http(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    let program = bench.program.clone();
+    let effort = bench.effort;
+    let (mut lines, Stores { folders: [small, large], sites, disk }) = bench.stores()?;
     let servers = [Server::start(&program, small)?, Server::start(&program, large)?];
     thread::sleep(SETTLING);
     let mut clients = [servers[0].connect()?, servers[1].connect()?];
-    lines.extend(latencies("http", &mut clients, &mut sites, &mut disk, effort.rounds)?);
+    lines.extend(latencies("http", &mut clients, sites, disk, effort.rounds)?);
     let sync = disk.page_time()?;
     for (server, tasks) in servers.iter().zip(SIZES) {
         let limit = throughput::gain_limit(sync, tasks);
         lines.push(throughput::measure(server, tasks, (effort.slices, effort.slice), limit)?);
     }
-    drop(servers);
+    Ok(lines)
+}
 
-    println!("measuring sessions");
-    let filled = sessions::filled(workspace)?;
-    lines.push(fill_line(&filled, sessions::NODES[1]));
-    let server = Server::start(&program, &filled.copy()?)?;
+fn measure_sessions(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    let filled = sessions::filled(bench.workspace)?;
+    let mut lines = vec![fill_line(&filled, sessions::NODES[1])];
+    let server = Server::start(&bench.program, &filled.copy()?)?;
     thread::sleep(SETTLING);
-    lines.extend(sessions::measure(&server, effort.rounds)?);
-    lines.extend(crowd::measure(&server, &effort.crowd)?);
-    drop(server);
+    lines.extend(sessions::measure(&server, bench.effort.rounds)?);
+    lines.extend(crowd::measure(&server, &bench.effort.crowd)?);
+    Ok(lines)
+}
 
-    println!("measuring runs");
-    let filled = runs::filled(workspace)?;
-    lines.push(fill_line(&filled, runs::EVENTS[1]));
-    let (server, started) = runs::start(&program, &filled.copy()?)?;
-    lines.push(started);
+fn measure_runs(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    let filled = runs::filled(bench.workspace)?;
+    let (server, started) = runs::start(&bench.program, &filled.copy()?)?;
+    let mut lines = vec![fill_line(&filled, runs::EVENTS[1]), started];
     thread::sleep(SETTLING);
-    lines.extend(runs::measure(&server, effort.rounds)?);
-    let bare = Command::new(built(workspace, "tools", "bare_broadcast"));
-    lines.extend(fanout::measure(&server, bare, effort.messages)?);
-    drop(server);
+    lines.extend(runs::measure(&server, bench.effort.rounds)?);
+    let bare = Command::new(built(bench.workspace, "tools", "bare_broadcast"));
+    lines.extend(fanout::measure(&server, bare, bench.effort.messages)?);
+    Ok(lines)
+}
 
-    println!("measuring starts");
-    for (folder, tasks) in folders.iter().zip(SIZES) {
-        lines.push(start::measure(&program, folder, tasks, effort.starts)?);
+fn measure_starts(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    let program = bench.program.clone();
+    let starts = bench.effort.starts;
+    let (mut lines, stores) = bench.stores()?;
+    for (folder, tasks) in stores.folders.iter().zip(SIZES) {
+        lines.push(start::measure(&program, folder, tasks, starts)?);
     }
     Ok(lines)
+}
+
+fn measure_proof(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    proof::measure(&bench.program, &store::folder(bench.workspace), bench.effort.rounds)
+}
+
+fn measure_costs(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
+    costs::measure(&bench.program, &store::folder(bench.workspace))
 }
 
 fn latencies<W: Wire>(

@@ -26,6 +26,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 use crate::{
+    bench::BenchWish,
     stages::{Stages, Tally},
     workspace::{Workspace, run},
 };
@@ -76,6 +77,9 @@ enum Job {
         /// Fewer repetitions.
         #[arg(long)]
         quick: bool,
+        /// Only parts with one of these words in their names, such as proof or costs.
+        #[arg(long, value_name = "WORD", num_args = 1..)]
+        only: Vec<String>,
     },
     /// Build the program for others: without paths of this machine.
     Dist {
@@ -115,7 +119,7 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Tidy => Ok(tidy(workspace)?.failed == 0),
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
-        Job::Bench { quick } => bench::bench(workspace, *quick),
+        Job::Bench { quick, only } => bench::bench(workspace, &BenchWish { quick: *quick, only }),
         Job::Dist { check: true } => dist::check(workspace),
         Job::Dist { check: false } => dist::build(workspace).map(|_| true),
         Job::Vectors { file } => vectors::run(workspace, file),

@@ -1,6 +1,6 @@
 //! Outside checks: official MCP clients against the real program, the official conformance
 //! suite against the same adapter with the suite's fixtures, answers against the OpenAPI document,
-//! and real agents against a scripted model.
+//! test runners whose output is read, and real agents against a scripted model.
 //!
 //! Dependencies are installed from the package registries into `target/outside` and reused while
 //! the lock file is unchanged. What cannot be installed is skipped with the reason.
@@ -9,6 +9,7 @@ pub(crate) mod alone;
 mod document;
 pub(crate) mod kit;
 pub(crate) mod process;
+mod runners;
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
@@ -48,7 +49,8 @@ pub(crate) fn checks(workspace: &Workspace) -> Result<Tally> {
         Err(reason) => left_out("conformance suite", reason),
     };
     tally = tally + clients(workspace, &node, &python, &place)?;
-    Ok(tally + document::check(workspace, &place)?)
+    tally = tally + document::check(workspace, &place)?;
+    Ok(tally + runners::check(workspace, &node, &place)?)
 }
 
 /// Runs the tests with real agents, if they can be installed and isolated.

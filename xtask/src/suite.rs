@@ -18,6 +18,9 @@ use crate::{
 /// Where the tests with real agents are. They are a stage of their own.
 const AGENTS: &str = "real_agents::";
 
+/// Where the tests with real test runners are. They are part of the stage `outside`.
+const RUNNERS: &str = "real_runners::";
+
 /// Where the tests with hostile agents, clients and files are. They are a stage of their own.
 const HOSTILE: &str = "hostile::";
 
@@ -80,8 +83,9 @@ impl Part {
     fn holds(self, test: &str) -> bool {
         let hostile = test.starts_with(HOSTILE);
         let fuzz = test.starts_with(FUZZ) || test.contains(&format!("::{FUZZ}"));
+        let elsewhere = test.starts_with(AGENTS) || test.starts_with(RUNNERS);
         match self {
-            Self::Plain => !hostile && !fuzz && !test.starts_with(AGENTS),
+            Self::Plain => !hostile && !fuzz && !elsewhere,
             Self::Hostile => hostile,
             Self::Fuzz => fuzz,
         }
@@ -146,6 +150,19 @@ pub(crate) fn agents_command(workspace: &Workspace, folder: &Path) -> Command {
     let mut command = workspace.cargo(&["test", "--offline", "--workspace", "--test", "e2e", "--"]);
     command.args(["--ignored", AGENTS, "--test-threads", "4"]).env("MUSTER_TEST_AGENTS", folder);
     command
+}
+
+/// Runs the tests with some of the real test runners. `folder` has those that were installed.
+pub(crate) fn runners(
+    workspace: &Workspace,
+    names: &[&str],
+    folder: &Path,
+    node: &Path,
+) -> Result<Tally> {
+    let tests = names.iter().map(|name| format!("{RUNNERS}{name}"));
+    let mut command = workspace.cargo(&["test", "--workspace", "--test", "e2e", "--"]);
+    command.args(["--ignored", "--exact"]).args(tests);
+    counted(command.env("MUSTER_TEST_RUNNERS", folder).env("MUSTER_TEST_NODE", node))
 }
 
 /// Runs the examples in documentation comments.
@@ -262,6 +279,7 @@ mod tests {
             "b": {"testcases": {
                 "three": case(true),
                 "real_agents::codex::one": case(true),
+                "real_runners::pytest": case(true),
                 "hostile::four": case(false),
                 "fuzz::lines::five": case(false),
                 "config::fuzz::six": case(false),

@@ -60,8 +60,25 @@ pub(crate) struct Agent {
 impl Agent {
     /// Starts the process; nothing has been read from it yet.
     pub(crate) fn start(path: &Path, storage_dir: &Path) -> Result<Self> {
-        let mut child = program(path, storage_dir)
-            .arg("mcp")
+        Self::start_with(path, storage_dir, &[])
+    }
+
+    /// The same with further arguments.
+    pub(crate) fn start_with(path: &Path, storage_dir: &Path, words: &[&str]) -> Result<Self> {
+        let mut command = program(path, storage_dir);
+        command.arg("mcp").args(words);
+        Self::spawn(&mut command)
+    }
+
+    /// The same in a directory.
+    pub(crate) fn start_in(path: &Path, storage_dir: &Path, directory: &Path) -> Result<Self> {
+        let mut command = program(path, storage_dir);
+        command.arg("mcp").current_dir(directory);
+        Self::spawn(&mut command)
+    }
+
+    fn spawn(command: &mut Command) -> Result<Self> {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -87,6 +104,13 @@ impl Agent {
     /// all processes, in bytes.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
         memory(&self.child)
+    }
+
+    /// The result of a request, without its time.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
+        let mut answer = self.request(method, params, &mut Series::default())?;
+        ensure!(answer["error"].is_null(), "{method} failed: {answer}");
+        Ok(answer["result"].take())
     }
 
     fn request(&mut self, method: &str, params: &Value, series: &mut Series) -> Result<Value> {

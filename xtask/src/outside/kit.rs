@@ -43,6 +43,10 @@ impl NodeKit {
         Ok(Self { folder, node })
     }
 
+    pub(crate) fn node(&self) -> &Path {
+        &self.node
+    }
+
     /// A script of ours.
     pub(crate) fn script(&self, file: &str) -> Command {
         let mut command = Command::new(&self.node);
@@ -99,6 +103,11 @@ pub(crate) fn agents(sources: &Path, place: &Path) -> Result<PathBuf, String> {
     let folder = place.join("agents");
     packages(sources, &folder)?;
     Ok(folder)
+}
+
+/// Test runners that are Node packages.
+pub(crate) fn runners(sources: &Path, place: &Path) -> Result<(), String> {
+    packages(sources, &place.join("node"))
 }
 
 /// Installs Node packages from their lock file. None of their scripts runs.

@@ -76,7 +76,7 @@ fn broken(tree: &Tree, page: &Source, target: &str) -> Option<String> {
         tree.files.iter().any(|file| file.path.starts_with(&folder))
     };
     match tree.file(&path) {
-        None if is_folder() && heading.is_empty() => None,
+        None if heading.is_empty() && (is_folder() || tree.others.contains(&path)) => None,
         None => Some(format!("link to {path}, which does not exist")),
         Some(_) if heading.is_empty() => None,
         Some(file) => {

@@ -15,6 +15,8 @@ const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 pub(crate) struct Tree {
     /// Text files, by path.
     pub(crate) files: Vec<Source>,
+    /// Paths of pictures and the like, which have nothing to be tidy about.
+    pub(crate) others: Vec<String>,
     /// Workspace packages, as cargo reports them.
     pub(crate) packages: Vec<Package>,
 }
@@ -42,10 +44,10 @@ pub(crate) struct Dependency {
 impl Tree {
     /// Reads the repository at `root`.
     pub(crate) fn read(root: &Path, cargo: &Path) -> Result<Self> {
-        let mut files = Vec::new();
-        collect(root, root, &mut files)?;
-        files.sort_by(|left, right| left.path.cmp(&right.path));
-        Ok(Self { files, packages: packages(root, cargo)? })
+        let mut tree = Self { packages: packages(root, cargo)?, ..Self::default() };
+        tree.collect(root, root)?;
+        tree.files.sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(tree)
     }
 
     /// The Rust files.
@@ -57,27 +59,27 @@ impl Tree {
     pub(crate) fn file(&self, path: &str) -> Option<&Source> {
         self.files.iter().find(|file| file.path == path)
     }
-}
 
-fn collect(root: &Path, folder: &Path, files: &mut Vec<Source>) -> Result<()> {
-    let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if !SKIPPED.contains(&name.as_str()) {
-                collect(root, &path, files)?;
+    fn collect(&mut self, root: &Path, folder: &Path) -> Result<()> {
+        let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if !SKIPPED.contains(&name.as_str()) {
+                    self.collect(root, &path)?;
+                }
+                continue;
             }
-            continue;
-        }
-        let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-        // Pictures and the like are not text and have nothing to be tidy about.
-        if let Ok(text) = String::from_utf8(bytes) {
+            let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
             let inside = path.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
-            files.push(Source::new(inside, text));
+            match String::from_utf8(bytes) {
+                Ok(text) => self.files.push(Source::new(inside, text)),
+                Err(_) => self.others.push(inside),
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn packages(root: &Path, cargo: &Path) -> Result<Vec<Package>> {
