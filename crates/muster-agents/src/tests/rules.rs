@@ -169,8 +169,7 @@ async fn runs_diff_6_a_node_can_have_a_worktree_of_its_own() {
 async fn runs_diff_6_nodes_that_are_created_at_once_all_get_a_worktree() {
     let patch = SettingsPatch { isolation: Some(Isolation::Worktree), ..SettingsPatch::default() };
     let stage = Stage::set_with(|_| {}, with_settings(patch)).await;
-    let nodes: Vec<NodeId> =
-        (0..12).map(|at| stage.add(&format!("node {at}"), "implementer")).collect();
+    let nodes: Vec<_> = (0..12).map(|at| stage.add(&format!("node {at}"), "implementer")).collect();
     for node in nodes {
         stage.until("it is placed", |stage| stage.node(node).workdir.contains("worktrees")).await;
     }

@@ -6,6 +6,7 @@ use muster_api::{App, AppOptions, Toolset};
 use muster_engine::SystemClock;
 use muster_store::MemoryStore;
 use serde_json::{Map, Value};
+use tempfile::TempDir;
 
 use super::{Answer, Invocation, StagedProject, Surface};
 
@@ -13,14 +14,22 @@ use super::{Answer, Invocation, StagedProject, Surface};
 pub struct InProcess {
     name: &'static str,
     app: App,
+    /// What is not in a store: output and locks of checks.
+    _folder: Option<TempDir>,
 }
 
 impl InProcess {
     /// Over a store in memory.
     pub fn over_memory() -> Self {
-        let options = AppOptions { toolset: Toolset::Full, ..AppOptions::default() };
+        let folder = tempfile::tempdir();
+        let folder = folder.unwrap_or_else(|error| panic!("make a temporary folder: {error}"));
+        let options = AppOptions {
+            storage_dir: folder.path().to_owned(),
+            toolset: Toolset::Full,
+            ..AppOptions::default()
+        };
         let app = App::over(Arc::new(MemoryStore::new()), Arc::new(SystemClock), options);
-        Self { name: "in process over memory", app }
+        Self { name: "in process over memory", app, _folder: Some(folder) }
     }
 
     pub fn over_sqlite(directory: &Path) -> Result<Self, String> {
@@ -30,7 +39,7 @@ impl InProcess {
             ..AppOptions::default()
         };
         let app = App::open(options).map_err(|error| error.to_string())?;
-        Ok(Self { name: "in process over SQLite", app })
+        Ok(Self { name: "in process over SQLite", app, _folder: None })
     }
 
     /// The application.
