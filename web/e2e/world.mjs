@@ -39,6 +39,30 @@ export async function launch() {
   return { stage: () => Stage.set(browser), close: () => browser.close() };
 }
 
+/** The requests of a page that are under way. Event streams stay open, so they do not count. */
+class Traffic {
+  #open = new Set();
+  #changed = Date.now();
+
+  constructor(page) {
+    page.on("request", (request) => this.#note(() => isStream(request) || this.#open.add(request)));
+    for (const end of ["requestfinished", "requestfailed"]) {
+      page.on(end, (request) => this.#note(() => this.#open.delete(request)));
+    }
+  }
+
+  #note(change) {
+    change();
+    this.#changed = Date.now();
+  }
+
+  isQuiet() {
+    return this.#open.size === 0 && Date.now() - this.#changed > QUIET_MS;
+  }
+}
+const QUIET_MS = 500;
+const isStream = (request) => /\/(changes|events)(\?|$)/.test(request.url());
+
 /** A program that prints its link; it ends with the stage. */
 class Program {
   constructor(child) {
@@ -156,6 +180,11 @@ export class Stage {
     return text ? JSON.parse(text) : undefined;
   }
 
+  /** Waits until the current page has loaded what it asked for. */
+  async loaded() {
+    await this.until(() => this.traffic.isQuiet());
+  }
+
   /** A page of its own that records every error of the browser. */
   async page(options = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
@@ -169,6 +198,7 @@ export class Stage {
       if (message.type() === "error" && !expected) this.complaints.push(`console: ${text}`);
     });
     this.current = page;
+    this.traffic = new Traffic(page);
     return page;
   }
 

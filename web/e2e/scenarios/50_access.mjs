@@ -50,7 +50,7 @@ async function look(stage, colorScheme) {
   const found = [];
   for (const place of await places(server)) {
     await page.goto(place);
-    await page.waitForLoadState("networkidle");
+    await stage.loaded();
     for (const finding of await findings(page)) found.push(`${place.split("#")[1]}\n  ${finding}`);
   }
   assert.equal(found.join("\n"), "");
@@ -70,7 +70,7 @@ export const scenarios = {
     const page = await stage.enter(server, { viewport: { width: 360, height: 740 } });
     for (const place of await places(server)) {
       await page.goto(place);
-      await page.waitForLoadState("networkidle");
+      await stage.loaded();
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= 360, `${place}: ${wide} px`);
     }

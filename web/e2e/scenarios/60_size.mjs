@@ -6,13 +6,13 @@ const ALL_BYTES_MAX = 350 * 1024;
 const FIRST_BYTES_MAX = 120 * 1024;
 
 /** Compressed size of the files that a view requests. */
-async function needed(page, address) {
+async function needed(stage, page, address) {
   const asked = [];
   const hear = (response) => asked.push(response);
   await page.goto("about:blank");
   page.on("response", hear);
   await page.goto(address);
-  await page.waitForLoadState("networkidle");
+  await stage.loaded();
   page.off("response", hear);
   const files = asked.filter((response) => /^\/(?:assets\/.*)?$/.test(new URL(response.url()).pathname));
   const bodies = await Promise.all(files.map((response) => response.body()));
@@ -24,7 +24,7 @@ export const scenarios = {
     const server = await stage.withRun();
     const page = await stage.enter(server);
     for (const place of ["#/attention", "#/runs", `#/runs/${server.run}`]) {
-      const bytes = await needed(page, `${server.base}/${place}`);
+      const bytes = await needed(stage, page, `${server.base}/${place}`);
       console.log(`  ${place.slice(0, 12)}: ${(bytes / 1024).toFixed(0)} KB`);
       assert.ok(bytes > 10_000 && bytes < FIRST_BYTES_MAX, `${place}: ${bytes} bytes`);
     }
