@@ -41,7 +41,8 @@ pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, 
         StepGate::Checkpoints => {
             let names = join(&report.missing_checkpoints);
             let message = format!("{path} is not confirmed: {names}");
-            let recovery = if report.one_by_one {
+            let misses_criteria = report.missing_checkpoints.contains(&Checkpoint::Criteria);
+            let recovery = if report.one_by_one && misses_criteria {
                 "Look at each in unconfirmed, then confirm it by its place: checkpoints \
                  {\"criteria\": [{\"index\": 0}]}."
             } else {
