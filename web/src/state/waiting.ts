@@ -34,6 +34,7 @@ const WORDS: Record<WorkAttention["kind"], string> = {
   waiver_asked: "Waiver asked for",
   protected_changed: "Protected files",
   flaky_check: "Flaky check",
+  doubtful_pass: "Doubtful pass",
   agent_stopped: "Agent stopped",
 };
 const TONES: Record<WorkAttention["kind"], Tone> = {
@@ -42,6 +43,7 @@ const TONES: Record<WorkAttention["kind"], Tone> = {
   waiver_asked: "blocked",
   protected_changed: "blocked",
   flaky_check: "running",
+  doubtful_pass: "running",
   agent_stopped: "failed",
 };
 

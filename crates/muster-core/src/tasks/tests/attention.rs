@@ -11,7 +11,11 @@ use super::{
 };
 use crate::{
     Aggregate as _, Mark, Replay,
-    checks::{definition::GatePolicy, record::CheckedWork, verdict::Verdict},
+    checks::{
+        definition::GatePolicy,
+        record::{CheckResult, CheckedWork},
+        verdict::{TestCounts, Verdict},
+    },
     tasks::{
         TaskAggregate, TaskCommand, TaskDocument, TaskEvent,
         check_gate::CheckState,
@@ -168,5 +172,26 @@ fn a_check_is_flaky_on_the_files_of_its_newest_verdict() {
     room.ran("tests", "one", Verdict::Passed);
     assert_eq!(room.of_checks()[0].since, since, "since it is known");
     room.ran("tests", "three", Verdict::Passed);
+    assert_eq!(room.of_checks(), []);
+}
+
+/// PROOF-GUARD-1.
+#[test]
+fn a_pass_with_fewer_tests_waits_until_there_are_as_many_again() {
+    let mut room = Room::with_checks(GatePolicy::Plain);
+    let passed = |room: &mut Room, files: &str, tests: u64| {
+        let counts = TestCounts { passed: tests, ..TestCounts::default() };
+        room.ran_with("tests", files, |result| CheckResult { counts: Some(counts), ..result });
+    };
+    passed(&mut room, "one", 5);
+    room.for_step();
+    passed(&mut room, "two", 5);
+    assert_eq!(room.of_checks(), []);
+    passed(&mut room, "three", 2);
+    let title = "Task: tests passed, but 3 tests of CHK-000002 are gone";
+    assert_eq!(titles(&room.of_checks()), [title]);
+    passed(&mut room, "four", 2);
+    assert_eq!(room.of_checks().len(), 1, "running it again hides nothing");
+    passed(&mut room, "five", 5);
     assert_eq!(room.of_checks(), []);
 }

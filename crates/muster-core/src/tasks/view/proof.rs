@@ -1,6 +1,7 @@
 //! What is proven of a task: its checks on the present files, what stands in for them, and what
 //! about their passes looks odd (view of `tasks_proof`).
 
+pub(super) mod findings;
 mod notes;
 mod protected;
 
@@ -15,9 +16,7 @@ pub use protected::ProtectedProof;
 use crate::{
     CallFacts,
     checks::{
-        finding::{
-            CheckFinding, CheckPass, EarlierPasses, changed_since, files_since, missing_since,
-        },
+        finding::{CheckFinding, EarlierPasses, files_since},
         ledger::{CheckLedger, Flakiness, LedgerEntry},
         record::CheckRecord,
         verdict::{TestCounts, Verdict},
@@ -346,25 +345,9 @@ impl ProofReader<'_> {
     }
 
     fn findings_of(&self, name: &str) -> TaskLookup<Vec<CheckFinding>> {
-        let Some((pass, earlier)) = self.compared(name)? else { return Ok(Vec::new()) };
-        let mut findings = Vec::new();
-        if let (Some(pass), Some(before)) = (self.pass(pass)?, self.pass(earlier.fullest)?)
-            && self.gate.accepted(name).is_some_and(|check| check.guard_count)
-        {
-            findings.extend(missing_since(pass, before));
-        }
-        if let (Some(pass), Some(base)) = (self.pass(pass)?, self.pass(earlier.base)?) {
-            findings.extend(changed_since(pass.record, base.record));
-        }
-        Ok(findings)
-    }
-
-    fn pass(&self, run: CheckRunId) -> TaskLookup<Option<CheckPass<'_>>> {
-        let Some(record) = lookup::check_run(self.docs, run)? else { return Ok(None) };
-        let tests = match self.docs.get(&TaskKey::CheckTests(run))? {
-            Some(TaskDocument::CheckTests(tests)) => Some(tests),
-            Some(_) | None => None,
-        };
-        Ok(Some(CheckPass { record, tests }))
+        let Some((pass, _)) = self.compared(name)? else { return Ok(Vec::new()) };
+        let Some(check) = self.gate.accepted(name) else { return Ok(Vec::new()) };
+        let Some(ledger) = self.ledger(name)? else { return Ok(Vec::new()) };
+        findings::of_pass(self.docs, check, ledger, (self.task.meta.created_at, pass))
     }
 }
