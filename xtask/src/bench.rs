@@ -3,7 +3,8 @@
 //! Machines differ and are shared, so no time is judged on its own: a call is compared with the
 //! round trip of an empty one on the same transport (*echo*), a durable one also with a sync of
 //! what it writes on the same disk (*sync*), and a large store with a small one. The limits are
-//! those of decision 0013. The program is the release build, started as users start it.
+//! those of decision 0013. The program is the build that is given to others, started as users start
+//! it; another profile can be measured to compare the two.
 
 mod calls;
 mod costs;
@@ -81,6 +82,8 @@ pub(crate) struct BenchWish<'a> {
     pub(crate) quick: bool,
     /// Parts with one of these words in their names; all of them without any.
     pub(crate) only: &'a [String],
+    /// The profile that the program is built with.
+    pub(crate) profile: &'a str,
 }
 
 /// A part of the benchmark, which can be run alone.
@@ -111,15 +114,15 @@ pub(crate) fn bench(workspace: &Workspace, wish: &BenchWish<'_>) -> Result<bool>
     let parts: Vec<&Part> = PARTS.iter().filter(is_asked).collect();
     let names = || PARTS.map(|part| part.name).join(", ");
     ensure!(!parts.is_empty(), "no part has such a name; there are {}", names());
-    let program = ["build", "--release", "--package", "muster", "--bin", "muster"];
-    ensure!(run(&mut workspace.cargo(&program))?, "the release build failed");
+    let program = ["build", "--profile", wish.profile, "--package", "muster", "--bin", "muster"];
+    ensure!(run(&mut workspace.cargo(&program))?, "the {} build failed", wish.profile);
     if parts.iter().any(|part| part.fills) {
-        let tools = ["build", "--profile", "tools", "--package", "muster-testkit", "--bins"];
+        let tools = ["build", "--release", "--package", "muster-testkit", "--bins"];
         ensure!(run(&mut workspace.cargo(&tools))?, "the build of the tools failed");
     }
     fs::create_dir_all(store::folder(workspace)).context("make the folder of measurements")?;
     let effort = if wish.quick { &QUICK } else { &THOROUGH };
-    let program = built(workspace, "release", "muster");
+    let program = built(workspace, wish.profile, "muster");
     let mut bench = Bench { workspace, program, effort, stores: None };
     let mut lines = Vec::new();
     for part in &parts {
@@ -245,7 +248,7 @@ fn measure_runs(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
     let mut lines = vec![fill_line(&filled, runs::EVENTS[1]), started];
     thread::sleep(SETTLING);
     lines.extend(runs::measure(&server, bench.effort.rounds)?);
-    let bare = Command::new(built(bench.workspace, "tools", "bare_broadcast"));
+    let bare = Command::new(built(bench.workspace, "release", "bare_broadcast"));
     lines.extend(fanout::measure(&server, bare, bench.effort.messages)?);
     Ok(lines)
 }

@@ -72,7 +72,7 @@ enum Job {
         #[arg(long)]
         check: bool,
     },
-    /// Measure the release build against the limits, as ratios inside one run.
+    /// Measure the program that is given to others against the limits, as ratios inside one run.
     Bench {
         /// Fewer repetitions.
         #[arg(long)]
@@ -80,6 +80,9 @@ enum Job {
         /// Only parts with one of these words in their names, such as proof or costs.
         #[arg(long, value_name = "WORD", num_args = 1..)]
         only: Vec<String>,
+        /// Measure another build, to compare it.
+        #[arg(long, default_value = "dist")]
+        profile: String,
     },
     /// Build the program for others: without paths of this machine.
     Dist {
@@ -119,7 +122,9 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Tidy => Ok(tidy(workspace)?.failed == 0),
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
-        Job::Bench { quick, only } => bench::bench(workspace, &BenchWish { quick: *quick, only }),
+        Job::Bench { quick, only, profile } => {
+            bench::bench(workspace, &BenchWish { quick: *quick, only, profile })
+        }
         Job::Dist { check: true } => dist::check(workspace),
         Job::Dist { check: false } => dist::build(workspace).map(|_| true),
         Job::Vectors { file } => vectors::run(workspace, file),

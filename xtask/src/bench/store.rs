@@ -83,7 +83,7 @@ impl Filled {
         if folder.exists() {
             fs::remove_dir_all(&folder).context("remove an outdated store")?;
         }
-        let mut fill = Command::new(super::built(workspace, "tools", "fill_store"));
+        let mut fill = Command::new(super::built(workspace, "release", "fill_store"));
         let seconds = output(fill.arg(&folder).arg(WORKSPACE).args(contents))?;
         fs::write(&mark, format!("{shape} {seconds}")).context("mark the store as filled")?;
         Ok(Self { folder, took: Duration::from_secs_f64(seconds.trim().parse()?) })
