@@ -199,7 +199,7 @@ impl CheckedPatch {
 }
 
 /// Updates fields one by one: set, unset, append to or remove from lists. Statuses, closing and
-/// confirmations are not fields. Can be undone.
+/// confirmations are not fields, and only a person removes a check. Can be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksPatch {
     /// Workspace id.

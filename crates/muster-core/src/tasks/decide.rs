@@ -42,7 +42,7 @@ pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decis
     match command {
         TaskCommand::CreatePlan(create) => create_plan(docs, create),
         TaskCommand::CreateTask(create) => create_task(docs, create),
-        TaskCommand::Edit(edit) => edit::edit(docs, edit),
+        TaskCommand::Edit(edit) => edit::edit(docs, call, edit),
         TaskCommand::SetStatus { id, to } => status::set(docs, call, *id, *to),
         TaskCommand::Delete { id } => removal::entity(docs, *id),
         TaskCommand::SetChecklist(set) => plan::checklist(docs, set),

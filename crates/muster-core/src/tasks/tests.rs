@@ -6,6 +6,7 @@ mod checks;
 mod claims;
 mod lint;
 mod model;
+mod patched;
 mod rules;
 mod stops;
 mod undo;
