@@ -4,6 +4,7 @@ mod attention;
 mod check_gates;
 mod checks;
 mod claims;
+mod confirmed;
 mod lint;
 mod model;
 mod patched;

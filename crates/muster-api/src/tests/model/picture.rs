@@ -18,7 +18,9 @@ pub(super) fn compare(state: &Reference, id: &str, shown: &Value) -> Result<(), 
     if entity.parent.is_none() {
         return Ok(());
     }
-    let steps: Vec<Value> = entity.steps.iter().map(|(path, step)| of_step(path, step)).collect();
+    let steps = entity.steps.iter();
+    let steps: Vec<Value> =
+        steps.map(|(path, step)| of_step(path, step)).collect();
     let steps_shown: Vec<Value> =
         shown["steps"].as_array().into_iter().flatten().map(without_times).collect();
     prop_assert_eq!(steps_shown.len(), steps.len());
@@ -108,11 +110,25 @@ fn of_step(path: &Path, step: &Step) -> Value {
         "evidence_count": step.evidence.len(), "nodes": nodes.collect::<Vec<_>>(),
     });
     shown.extend(more.as_object().cloned().unwrap_or_default());
+    let confirmations = confirmations(step);
+    if !confirmations.is_empty() {
+        shown.insert("confirmations".to_owned(), json!(confirmations));
+    }
     if step.is_closed() {
         let look = if !step.evidence.is_empty() { "evidence" } else { "claimed" };
         shown.insert("look".to_owned(), json!(look));
     }
     without_times(&Value::Object(shown))
+}
+
+/// Criteria and tests are only confirmed as a whole here.
+fn confirmations(step: &Step) -> Vec<Value> {
+    let lists = [("criteria", "success_criteria"), ("tests", "tests")];
+    let confirmed = lists.into_iter().filter(|(checkpoint, list)| {
+        step.fields[&format!("{checkpoint}_confirmed")] == json!(true)
+            && step.fields[*list] != json!([])
+    });
+    confirmed.map(|(checkpoint, _)| json!({"checkpoint": checkpoint, "bulk": true})).collect()
 }
 
 fn of_node(path: &Path, at: u32, node: &Node) -> Value {

@@ -8,7 +8,7 @@ use crate::{
     Author,
     tasks::{
         entity::{TaskStatus, Urgency},
-        step::{Checkpoint, SKIPPED_BLOCK, Step, StepLook, StepNode, Waiver},
+        step::{Checkpoint, SKIPPED_BLOCK, ShownConfirmation, Step, StepLook, StepNode, Waiver},
         stop::UnprovenStop,
     },
 };
@@ -24,6 +24,9 @@ pub struct StepObject {
     pub blockers: Vec<String>,
     #[serde(flatten)]
     pub gate: GateState,
+    /// By what its criteria and tests were confirmed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirmations: Vec<ShownConfirmation>,
     pub completed: bool,
     pub completed_at_ms: Option<i64>,
     /// Who closed it.
@@ -95,6 +98,7 @@ impl StepObject {
             tests: step.tests.clone(),
             blockers: step.blockers.clone(),
             gate: GateState::of(step),
+            confirmations: step.confirmations(),
             completed: step.is_closed(),
             completed_at_ms: step.completed_at.map(|at| at.0),
             closed_by: step.closed_by.clone().filter(|_| step.is_closed()),
