@@ -20,7 +20,7 @@ pub(super) fn compare(state: &Reference, id: &str, shown: &Value) -> Result<(), 
     }
     let steps = entity.steps.iter();
     let steps: Vec<Value> =
-        steps.map(|(path, step)| of_step(path, step)).collect();
+        steps.map(|(path, step)| of_step(path, step, entity.revision)).collect();
     let steps_shown: Vec<Value> =
         shown["steps"].as_array().into_iter().flatten().map(without_times).collect();
     prop_assert_eq!(steps_shown.len(), steps.len());
@@ -90,7 +90,7 @@ fn target(state: &Reference, id: &str) -> Value {
     without_times(&Value::Object(shown))
 }
 
-fn of_step(path: &Path, step: &Step) -> Value {
+fn of_step(path: &Path, step: &Step, revision: u64) -> Value {
     let mut shown: Map<String, Value> = step.fields.clone().into_iter().collect();
     let settled = step.unconfirmed(&[]).is_empty() && step.unproven().is_empty();
     if let Some(Value::Object(waiver)) = shown.get_mut("waiver") {
@@ -105,7 +105,7 @@ fn of_step(path: &Path, step: &Step) -> Value {
     }
     let nodes = step.nodes.iter().map(|(at, node)| of_node(path, *at, node));
     let more = json!({
-        "step_id": step_id(step.id), "path": path_text(path),
+        "step_id": step_id(step.id), "path": path_text(path), "revision": revision,
         "forced": !step.fields["waiver"].is_null(), "notes_count": step.notes,
         "evidence_count": step.evidence.len(), "nodes": nodes.collect::<Vec<_>>(),
     });

@@ -19,6 +19,8 @@ pub struct StepObject {
     pub step_id: String,
     pub path: String,
     pub title: String,
+    /// Revision of the task at which it was read: `expected_step_revision` of a change.
+    pub revision: u64,
     pub success_criteria: Vec<String>,
     pub tests: Vec<String>,
     pub blockers: Vec<String>,
@@ -88,12 +90,13 @@ pub struct NodeObject {
 }
 
 impl StepObject {
-    /// The step in full.
-    pub fn of(step: &Step) -> Self {
+    /// The step in full, at a revision of its task.
+    pub fn of(step: &Step, revision: u64) -> Self {
         Self {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
+            revision,
             success_criteria: step.success_criteria.clone(),
             tests: step.tests.clone(),
             blockers: step.blockers.clone(),
