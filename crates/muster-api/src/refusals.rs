@@ -56,6 +56,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         TaskRejection::RevisionMismatch { id, expected, actual, changed } => {
             revision_mismatch(workspace, id, (expected, actual), &changed)
         }
+        TaskRejection::StepRevisionMismatch { .. } => step_revision_mismatch(workspace, &rejection),
         TaskRejection::KeyTaken { key, first_tool } => key_taken(&key, &first_tool),
         TaskRejection::AlreadyClosed { step_id, path } => words::already_closed(step_id, &path),
         TaskRejection::NotClosed { step_id, path } => words::not_closed(step_id, &path),
@@ -226,6 +227,26 @@ fn revision_mismatch(
     // A revision that never was has nothing after it.
     let error = if changed.is_empty() { error } else { error.with("changed", changed) };
     error.suggesting(context)
+}
+
+/// The same about one step of a task; its other steps may have changed.
+fn step_revision_mismatch(workspace: &WorkspaceId, rejection: &TaskRejection) -> CallFailure {
+    let TaskRejection::StepRevisionMismatch { task, step_id, path, expected, actual, changed } =
+        rejection
+    else {
+        unreachable!("{rejection:?} is not about the revision of a step")
+    };
+    let failure = revision_mismatch(workspace, (*task).into(), (*expected, *actual), changed);
+    let why = match changed.as_slice() {
+        [] if expected > actual => "is not a revision yet",
+        [] => "is too long ago to know what changed",
+        [..] => "is older than the last change of this step",
+    };
+    let message = format!("expected={expected} of {path} {why}, actual={actual}");
+    let recovery = format!("Read {path} again, then retry with expected_step_revision {actual}.");
+    let error = ApiError { message, recovery, ..*failure.error };
+    let error = error.with("step_id", step_id).with("path", path);
+    CallFailure { error: Box::new(error), ..failure }
 }
 
 /// What a call answers that its caller cancelled in time.

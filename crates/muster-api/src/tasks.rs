@@ -44,6 +44,7 @@ mod resume;
 mod resume_super;
 mod setup;
 mod step_door;
+mod step_guard;
 mod steps;
 mod stop;
 mod storage;

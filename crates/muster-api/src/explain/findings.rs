@@ -150,7 +150,7 @@ const ABOUT_WORK: [(Code, Words); 26] = [
         Code::ClosedWithoutProof,
         [
             "Steps were closed on an agent's word alone.",
-            "No evidence on the step is linked to a checkpoint; only a require mode asks for one.",
+            "Neither linked evidence nor a check backs them; an error where gates are strict.",
         ],
     ),
 ];

@@ -115,7 +115,7 @@ pub(crate) fn listed(schema: &Schema) -> Schema {
 
 /// Arguments that tune the parts of a view. They are accepted and the reference describes them; a
 /// model that pays for every tool it is offered needs them too rarely.
-const RARE: [&str; 22] = [
+const RARE: [&str; 23] = [
     "decisions_limit",
     "evidence_limit",
     "blockers_limit",
@@ -138,6 +138,7 @@ const RARE: [&str; 22] = [
     "depends_on",
     "look",
     "domain",
+    "expected_step_revision",
 ];
 
 /// Leaves out second names of arguments and rare ones.

@@ -1,14 +1,15 @@
 //! `tasks_block`.
 
-use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId, wording::LongText};
+use muster_core::tasks::{TaskCommand, id::WorkspaceId, wording::LongText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Guarded, OneStep, OneTask},
+    groups::{OneStep, OneTask},
     respond::StepChanged,
+    step_guard::{StepGuarded, guarded_step},
     undoable::{step_place, undoable},
-    work::{guarded_task, step_changed},
+    work::step_changed,
 };
 use crate::{
     OperationEffect,
@@ -30,7 +31,7 @@ pub(crate) struct TasksBlock {
     /// What it waits for.
     reason: Option<LongText>,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// A step that was blocked or unblocked.
@@ -55,10 +56,9 @@ impl Operation for TasksBlock {
         let selector = self.step.selector()?;
         let blocked = self.blocked.unwrap_or(true);
         let reason = self.reason.and_then(LongText::stored);
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             let place = step_place(draft.documents(), &step)?;
             let command = TaskCommand::BlockStep { step, blocked, reason: reason.clone() };
             let changed = step_changed(&undoable(draft, &place, "step_block_set", &command)?);

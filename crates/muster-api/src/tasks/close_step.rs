@@ -1,14 +1,15 @@
 //! `tasks_close_step`.
 
-use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId, wire::EventView};
+use muster_core::tasks::{TaskCommand, id::WorkspaceId, wire::EventView};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Guarded, OneStep, OneTask, WaitingForChecks},
+    groups::{OneStep, OneTask, WaitingForChecks},
     respond::{StepName, public},
+    step_guard::{StepGuarded, guarded_step},
     steps::Confirmations,
-    work::{guarded_task, refuse_closed, step_changed, weak_proof},
+    work::{refuse_closed, step_changed, weak_proof},
 };
 use crate::{
     OperationEffect,
@@ -32,7 +33,7 @@ pub(crate) struct TasksCloseStep {
     #[serde(flatten)]
     waiting: WaitingForChecks,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// A step that was closed.
@@ -63,11 +64,10 @@ impl Operation for TasksCloseStep {
             let expected = "\"gate\", \"all\" or an object that names criteria or tests";
             return Err(invalid("checkpoints", Reason::BadFormat, expected));
         }
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         let checks = self.waiting.policy(&call.scene.caller);
         call.write_closing(&self.workspace, idempotency_key, checks, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             refuse_closed(draft.documents(), &step)?;
             for command in checkpoints.commands(&step) {
                 draft.apply(&command)?;

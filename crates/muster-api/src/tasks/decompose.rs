@@ -17,8 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::{
-    groups::{Guarded, OneTask},
+    groups::OneTask,
     respond::{StepName, added_steps, first, shown},
+    step_guard::{StepGuarded, expect_step_revision},
     steps::StepInput,
     undoable::{undoable, whole},
     work::guarded_task,
@@ -43,7 +44,7 @@ pub(crate) struct TasksDecompose {
     /// Step below which they go, as path or step id; default: the task itself.
     parent: Option<StepWord>,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// A step named by its path or its id.
@@ -92,10 +93,11 @@ impl Operation for TasksDecompose {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let parent = self.parent.map(|word| word.0);
         let steps: Vec<_> = self.steps.into_iter().map(StepInput::whole).collect();
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(parent.as_ref())?;
         let intent = call.scene.intent();
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let (target, task) = guarded_task(draft.documents(), named, read.entity)?;
+            expect_step_revision(draft.documents(), target.id, parent.as_ref(), read)?;
             let add = AddSteps { task, parent: parent.clone(), steps: steps.clone() };
             let command = TaskCommand::AddSteps(add);
             let events = undoable(draft, &whole(task.into()), intent, &command)?;

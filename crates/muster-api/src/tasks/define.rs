@@ -2,7 +2,7 @@
 
 use muster_core::tasks::{
     TaskCommand,
-    command::{DefineStep, StepTarget},
+    command::DefineStep,
     id::WorkspaceId,
     wording::{CleanLines, Title},
 };
@@ -10,11 +10,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    groups::{Guarded, OneStep, OneTask},
+    groups::{OneStep, OneTask},
     respond::StepChanged,
+    step_guard::{StepGuarded, guarded_step},
     steps::{CheckNames, ProofModeChanges},
     undoable::{step_place, undoable},
-    work::{guarded_task, step_changed},
+    work::step_changed,
 };
 use crate::{
     OperationEffect,
@@ -46,7 +47,7 @@ pub(crate) struct TasksDefine {
     /// All checks of the project that it has to pass; only a person leaves one out.
     checks: Option<CheckNames>,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 impl Operation for TasksDefine {
@@ -70,11 +71,10 @@ impl Operation for TasksDefine {
         if !given && checks.is_none() && proof_modes.as_ref().is_none_or(Vec::is_empty) {
             return Err(invalid("title", Reason::Missing, "at least one field to change"));
         }
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         let intent = call.scene.intent();
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             let place = step_place(draft.documents(), &step)?;
             let define = TaskCommand::DefineStep(DefineStep {
                 step,

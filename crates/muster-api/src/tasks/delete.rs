@@ -2,7 +2,7 @@
 
 use muster_core::tasks::{
     TaskCommand, TaskDocument, TaskEvent,
-    command::{StepSelector, StepTarget},
+    command::StepSelector,
     id::{EntityId, EntityKind, WorkspaceId},
     lookup::{self, LookupRequest, Target},
     wire::EventView,
@@ -15,9 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Guarded, OneStep, TaskOrPlan},
+    groups::{OneStep, TaskOrPlan},
     respond::{StepChanged, first, shown},
-    work::{guarded_target, guarded_task, step_changed},
+    step_guard::{ReadRevisions, StepGuarded, guarded_step},
+    work::{guarded_target, step_changed},
 };
 use crate::{
     OperationEffect,
@@ -36,7 +37,7 @@ pub(crate) struct TasksDelete {
     #[serde(flatten)]
     step: OneStep,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// What was deleted: a step, or a whole plan or task.
@@ -87,11 +88,11 @@ impl Operation for TasksDelete {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.optional();
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(selector.as_ref())?;
         call.write(&self.workspace, idempotency_key, move |draft| match &selector {
-            Some(selector) => delete_step(draft, named, expected_revision, selector),
+            Some(selector) => delete_step(draft, named, selector, read),
             None => {
-                let target = guarded_target(draft.documents(), named, expected_revision)?;
+                let target = guarded_target(draft.documents(), named, read.entity)?;
                 delete_root(draft, target)
             }
         })
@@ -101,11 +102,10 @@ impl Operation for TasksDelete {
 fn delete_step(
     draft: &mut TaskDraft<'_>,
     named: LookupRequest,
-    expected_revision: Option<u64>,
     selector: &StepSelector,
+    read: ReadRevisions,
 ) -> TaskResult<CallReply> {
-    let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-    let step = StepTarget { task, selector: selector.clone() };
+    let (target, step) = guarded_step(draft.documents(), named, selector, read)?;
     let events = draft.apply(&TaskCommand::DeleteStep { step })?;
     let TaskEvent::StepDeleted(deleted) = &first(events).event else {
         unreachable!("deleting a step causes {events:?}")

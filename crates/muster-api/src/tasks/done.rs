@@ -1,13 +1,14 @@
 //! `tasks_done`.
 
-use muster_core::tasks::{TaskCommand, command::StepTarget, id::WorkspaceId, step::Checkpoints};
+use muster_core::tasks::{TaskCommand, id::WorkspaceId, step::Checkpoints};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    groups::{Guarded, OneStep, OneTask},
+    groups::{OneStep, OneTask},
     respond::StepChanged,
-    work::{guarded_task, step_changed, weak_proof},
+    step_guard::{StepGuarded, guarded_step},
+    work::{step_changed, weak_proof},
 };
 use crate::{
     OperationEffect,
@@ -26,7 +27,7 @@ pub(crate) struct TasksDone {
     #[serde(flatten)]
     step: OneStep,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 impl Operation for TasksDone {
@@ -38,10 +39,9 @@ impl Operation for TasksDone {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             let close = TaskCommand::CloseStep {
                 step: step.clone(),
                 named: Checkpoints::new(),

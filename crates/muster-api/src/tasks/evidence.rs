@@ -21,8 +21,9 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use super::{
-    groups::{Budgeted, Guarded, OneStep, TaskOrPlan, page},
+    groups::{Budgeted, OneStep, TaskOrPlan, page},
     respond::{StepName, first, shown},
+    step_guard::{StepGuarded, expect_step_revision},
 };
 use crate::{
     Caller, OperationEffect, WarningCode,
@@ -158,7 +159,7 @@ pub(crate) struct TasksEvidenceCapture {
     #[schemars(range(max = 256_000))]
     max_artifact_bytes: Option<u32>,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// Evidence that was attached.
@@ -197,11 +198,12 @@ impl Operation for TasksEvidenceCapture {
         let Some(sifted) = given.sift() else { return Err(empty_evidence()) };
         let sifted = checked(sifted, &call.scene.caller);
         let linked = if sifted.refuted.is_empty() { linked } else { Checkpoints::new() };
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(selector.as_ref())?;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let docs = draft.documents();
             let target = lookup::target(docs, named, accepts(selector.as_ref()))?;
-            lookup::expect_revision(docs, target.id, expected_revision)?;
+            lookup::expect_revision(docs, target.id, read.entity)?;
+            expect_step_revision(docs, target.id, selector.as_ref(), read)?;
             let captured = capture(draft, target.id, selector.as_ref(), &linked, &sifted.kept)?;
             let mut reply = CallReply::new(&captured).about(target);
             warn_weak(&mut reply, &sifted, !linked.is_empty());

@@ -34,9 +34,10 @@ impl Operation for TasksLint {
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
+        let facts = call.scene.caller.facts();
         call.read(&self.workspace, |docs| {
             let target = lookup::target(docs, named, Accepts::Any)?;
-            let view = LintView::of(docs, &self.workspace, target.id)?;
+            let view = LintView::of(docs, &facts, &self.workspace, target.id)?;
             Ok(CallReply::new(&view).about(target))
         })
     }

@@ -22,9 +22,10 @@ use serde_json::{Map, Value, json};
 use super::{
     complete::warn_unchanged,
     evidence::{Bounds, EvidenceInput, capture, checked, warn_weak},
-    groups::{Guarded, OneStep, OneTask, WaitingForChecks},
+    groups::{OneStep, OneTask, WaitingForChecks},
     respond::{MacroEvent, StepName, public},
     resume_super::{RESUME_CHARS, SuperView},
+    step_guard::{StepGuarded, expect_step_revision},
     steps::Confirmations,
     think::commit_note,
     undoable::{step_place, undoable_work, whole},
@@ -123,7 +124,7 @@ pub(crate) struct TasksMacroCloseStep {
     #[serde(flatten)]
     waiting: WaitingForChecks,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// A step that was closed, or a task that was finished.
@@ -163,11 +164,13 @@ impl Operation for TasksMacroCloseStep {
         };
         let size = call.size(self.resume_max_chars);
         let view = SuperView::embedded(call.app, size);
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(closing.selector.as_ref())?;
         let scope = workspace.clone();
         let checks = self.waiting.policy(&call.scene.caller);
         call.write_closing(&workspace, idempotency_key, checks, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
+            let (target, task) = guarded_task(draft.documents(), named, read.entity)?;
+            let selector = closing.selector.as_ref();
+            expect_step_revision(draft.documents(), target.id, selector, read)?;
             let mut notices = CallReply::new(&json!({}));
             let outcome = closing.run(draft, task, &mut notices)?;
             let about = (Requested::default(), None);

@@ -4,7 +4,7 @@ use muster_core::{
     Recorded,
     tasks::{
         TaskCommand, TaskEvent,
-        command::{NodeTarget, StepTarget},
+        command::NodeTarget,
         entity::{TaskStatus, Urgency},
         id::{NodeId, WorkspaceId},
         path::NodePath,
@@ -20,6 +20,7 @@ use super::{
     decompose::StepWord,
     groups::{Guarded, OneTask},
     respond::{first, shown},
+    step_guard::{StepGuarded, guarded_step},
     undoable::{node_place, undoable},
     work::guarded_task,
 };
@@ -154,7 +155,7 @@ pub(crate) struct TasksTaskAdd {
     #[serde(flatten)]
     input: StepNodeInput,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 impl Operation for TasksTaskAdd {
@@ -168,10 +169,9 @@ impl Operation for TasksTaskAdd {
         let title = self.title.0;
         let fields = self.input.fields();
         let selector = self.parent_step.0;
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             let title = title.clone();
             let fields = fields.clone();
             let changed =

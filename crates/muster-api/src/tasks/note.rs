@@ -1,15 +1,14 @@
 //! `tasks_note`.
 
-use muster_core::tasks::{
-    TaskCommand, TaskEvent, command::StepTarget, id::WorkspaceId, wording::Remark,
-};
+use muster_core::tasks::{TaskCommand, TaskEvent, id::WorkspaceId, wording::Remark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Guarded, OneStep, OneTask},
+    groups::{OneStep, OneTask},
     respond::{StepChanged, first},
-    work::{guarded_task, step_changed},
+    step_guard::{StepGuarded, guarded_step},
+    work::step_changed,
 };
 use crate::{
     OperationEffect,
@@ -29,7 +28,7 @@ pub(crate) struct TasksNote {
     /// The note, not blank, at most 65536 characters.
     note: Remark,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// A note that was written.
@@ -51,10 +50,9 @@ impl Operation for TasksNote {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let note = self.note.0;
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             let events = draft.apply(&TaskCommand::NoteStep { step, note: note.clone() })?;
             let TaskEvent::StepNoted(noted) = &first(events).event else {
                 unreachable!("a note causes {events:?}")

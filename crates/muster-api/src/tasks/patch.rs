@@ -17,9 +17,10 @@ use serde_json::Value;
 
 use super::{
     edit::EditView,
-    groups::{Guarded, TaskOrPlan},
+    groups::TaskOrPlan,
     node::{NodeChanged, node_changed},
     respond::{StepChanged, first},
+    step_guard::{StepGuarded, expect_step_revision},
     undoable::undoable,
     work::step_changed,
 };
@@ -179,6 +180,14 @@ impl CheckedPatch {
         }
     }
 
+    /// The step that it is applied to.
+    fn step(&self) -> Option<&StepSelector> {
+        match &self.place {
+            Place::Step(selector) => Some(selector),
+            Place::Detail | Place::Node(..) => None,
+        }
+    }
+
     /// The patch worked out for one plan or task.
     pub(crate) fn plan(&self, draft: &TaskDraft<'_>, id: EntityId) -> TaskResult<ResolvedPatch> {
         let task = match id {
@@ -199,7 +208,7 @@ impl CheckedPatch {
 }
 
 /// Updates fields one by one: set, unset, append to or remove from lists. Statuses, closing and
-/// confirmations are not fields. Can be undone.
+/// confirmations are not fields, and only a person removes a check. Can be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksPatch {
     /// Workspace id.
@@ -209,7 +218,7 @@ pub(crate) struct TasksPatch {
     #[serde(flatten)]
     patch: PatchInput,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// What was patched, by kind.
@@ -233,10 +242,11 @@ impl Operation for TasksPatch {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let patch = self.patch.check()?;
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(patch.step())?;
         call.write(&self.workspace, idempotency_key, move |draft| {
             let target = lookup::target(draft.documents(), named, patch.accepts())?;
-            lookup::expect_revision(draft.documents(), target.id, expected_revision)?;
+            lookup::expect_revision(draft.documents(), target.id, read.entity)?;
+            expect_step_revision(draft.documents(), target.id, patch.step(), read)?;
             let ResolvedPatch { addressed, intent, command } = patch.plan(draft, target.id)?;
             let events = undoable(draft, &addressed, intent, &command)?;
             Ok(CallReply::new(&patched(&command, &events)).about(target))

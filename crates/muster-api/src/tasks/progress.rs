@@ -12,10 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    groups::{Guarded, OneStep, OneTask},
+    groups::{OneStep, OneTask},
     respond::StepChanged,
+    step_guard::{StepGuarded, guarded_step},
     undoable::{step_place, undoable},
-    work::{guarded_task, step_changed, weak_proof},
+    work::{step_changed, weak_proof},
 };
 use crate::{
     OperationEffect, WarningCode,
@@ -41,7 +42,7 @@ pub(crate) struct TasksProgress {
     /// Why it is forced; only with force.
     reason: Option<LongText>,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 /// A step that was closed or reopened.
@@ -74,10 +75,9 @@ impl Operation for TasksProgress {
         }
         let reason = self.reason.and_then(LongText::stored);
         let force = forces.then_some(Force { reason });
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             let command = if completed {
                 let named = Checkpoints::new();
                 TaskCommand::CloseStep { step: step.clone(), named, force: force.clone() }

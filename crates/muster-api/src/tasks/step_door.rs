@@ -15,16 +15,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    block::TasksBlock,
-    decompose::TasksDecompose,
-    define::TasksDefine,
-    evidence::TasksEvidenceCapture,
-    groups::{Guarded, OneStep},
-    next::TasksNext,
-    note::TasksNote,
-    progress::TasksProgress,
-    undo::TasksUndo,
-    verify::TasksVerify,
+    block::TasksBlock, decompose::TasksDecompose, define::TasksDefine,
+    evidence::TasksEvidenceCapture, groups::OneStep, next::TasksNext, note::TasksNote,
+    progress::TasksProgress, step_guard::StepGuarded, undo::TasksUndo, verify::TasksVerify,
 };
 use crate::{
     OperationEffect, Toolset,
@@ -103,7 +96,7 @@ struct StepArguments {
     /// Each with title, success_criteria, tests.
     steps: Option<Vec<Map<String, Value>>>,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 impl Operation for TasksStep {

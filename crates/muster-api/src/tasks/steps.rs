@@ -234,6 +234,7 @@ impl<'de> Deserialize<'de> for Confirmations {
                         checkpoint,
                         index: item.index,
                         evidence: item.evidence,
+                        by: None,
                     };
                     confirmations.items.extend(items.into_iter().map(item));
                 }

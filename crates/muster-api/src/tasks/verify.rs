@@ -1,14 +1,15 @@
 //! `tasks_verify`.
 
-use muster_core::tasks::{command::StepTarget, id::WorkspaceId};
+use muster_core::tasks::id::WorkspaceId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    groups::{Guarded, OneStep, OneTask},
+    groups::{OneStep, OneTask},
     respond::StepChanged,
+    step_guard::{StepGuarded, guarded_step},
     steps::Confirmations,
-    work::{guarded_task, step_changed},
+    work::step_changed,
 };
 use crate::{
     OperationEffect,
@@ -30,7 +31,7 @@ pub(crate) struct TasksVerify {
     /// true|false}; criteria and tests also one by one: [{index, evidence}], from 0.
     checkpoints: Confirmations,
     #[serde(flatten)]
-    guarded: Guarded,
+    guarded: StepGuarded,
 }
 
 impl Operation for TasksVerify {
@@ -43,10 +44,9 @@ impl Operation for TasksVerify {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         let selector = self.step.selector()?;
         let checkpoints = self.checkpoints;
-        let Guarded { expected_revision, idempotency_key } = self.guarded;
+        let (read, idempotency_key) = self.guarded.split(Some(&selector))?;
         call.write(&self.workspace, idempotency_key, move |draft| {
-            let (target, task) = guarded_task(draft.documents(), named, expected_revision)?;
-            let step = StepTarget { task, selector: selector.clone() };
+            let (target, step) = guarded_step(draft.documents(), named, &selector, read)?;
             for command in checkpoints.commands(&step) {
                 draft.apply(&command)?;
             }

@@ -200,3 +200,35 @@ fn a_started_task_can_be_taken_back() {
     assert_eq!(next["result"]["task_id"], json!("TASK-002"));
     assert!(app.doctor().unwrap().damage.is_empty());
 }
+
+/// EASE-TEAM-3.
+#[test]
+fn agents_on_different_steps_do_not_refuse_each_other() {
+    let app = app();
+    ok(&app, "tasks_create", json!({"title": "Plan"}));
+    let step = |title: &str| json!({"title": title, "success_criteria": ["c"], "tests": ["t"]});
+    let steps = json!([step("One"), step("Two")]);
+    ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Task", "steps": steps}));
+    let read = ok(&app, "tasks_resume", json!({"task": "TASK-001"}));
+    let revision = |path: usize| read["steps"][path]["revision"].clone();
+    let write = |agent_number, tool: &str, path: usize, mut more: Value| {
+        more["task"] = json!("TASK-001");
+        more["path"] = json!(format!("s:{path}"));
+        more["expected_step_revision"] = revision(path);
+        call_as(&app, &agent(agent_number), tool, more)
+    };
+    let noted = write(1, "tasks_note", 0, json!({"note": "n"}));
+    assert_eq!(noted["success"], json!(true), "{noted:#}");
+    let gate = json!({"checkpoints": "gate"});
+    let closed = write(2, "tasks_macro_close_step", 1, gate.clone());
+    assert_eq!(closed["success"], json!(true), "{closed:#}");
+    let late = write(2, "tasks_close_step", 0, gate);
+    let error = &late["error"];
+    assert_eq!(error["code"], json!("REVISION_MISMATCH"), "{late:#}");
+    assert_eq!(error["details"]["path"], json!("s:0"));
+    assert_eq!(error["details"]["changed"][0]["type"], json!("step_noted"));
+    let mut again = json!({"task": "TASK-001", "path": "s:0", "note": "n"});
+    again["expected_step_revision"] = noted["result"]["revision"].clone();
+    let again = call_as(&app, &agent(1), "tasks_note", again);
+    assert_eq!(again["success"], json!(true), "{again:#}");
+}

@@ -1,9 +1,12 @@
 //! What happened to a plan or task after a revision, for callers that have seen an older one.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{
     TaskDocs, TaskEvent, TaskLookup,
+    entity::Task,
     id::{EntityId, StepId},
     path::StepPath,
     wire,
@@ -16,6 +19,8 @@ const CHANGES_MAX: usize = 10;
 const CONFLICTS_MAX: usize = 3;
 /// Newest events among which they are looked for: some events change no revision.
 const EVENTS_MAX: u32 = 60;
+/// Newest events that are looked through for changes of one step.
+const STEP_EVENTS_MAX: u32 = 200;
 
 /// A change of a plan or task.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -42,6 +47,45 @@ pub(super) fn since(docs: &TaskDocs, id: EntityId, revision: u64) -> TaskLookup<
         revision_after(&recorded.event, id).is_some_and(|after| after > revision)
     });
     Ok(newer.take(CHANGES_MAX).map(EntityChange::of).collect())
+}
+
+/// The newest changes of a step after a revision of its task, newest first; `None` if there are
+/// none. A list that is empty means that not everything since then is known.
+pub(super) fn of_step_since(
+    docs: &TaskDocs,
+    task: &Task,
+    path: &StepPath,
+    revision: u64,
+) -> TaskLookup<Option<Vec<EntityChange>>> {
+    let id = EntityId::Task(task.id);
+    let order = EventOrder::NewestFirst;
+    let entity = Some(id.to_string());
+    let query = EventQuery { entity, scope: None, after: None, order, limit: STEP_EVENTS_MAX };
+    let events = docs.events(&query)?;
+    let mut seen = BTreeSet::new();
+    let mut changes = Vec::new();
+    for recorded in events.iter() {
+        let after = revision_after(&recorded.event, id).filter(|after| *after > revision);
+        let Some(after) = after else { continue };
+        seen.insert(after);
+        if changes.len() < CHANGES_MAX && makes_or_touches(&recorded.event, path) {
+            changes.push(EntityChange::of(recorded));
+        }
+    }
+    let is_complete = seen.len() as u64 == task.meta.revision.saturating_sub(revision);
+    Ok((!changes.is_empty() || !is_complete).then_some(changes))
+}
+
+/// Whether an event added the step at a path, brought it back or changed it.
+fn makes_or_touches(event: &TaskEvent, path: &StepPath) -> bool {
+    let makes = if let TaskEvent::StepsAdded(added) = event {
+        added.steps.iter().any(|step| step.path == *path)
+    } else if let TaskEvent::Restored(restored) = event {
+        restored.steps.contains(path) || !restored.entities.is_empty()
+    } else {
+        false
+    };
+    makes || touches(event, path)
 }
 
 /// The newest changes of a plan or task, or of one step of it, after a position, newest first.

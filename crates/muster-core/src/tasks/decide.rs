@@ -42,7 +42,7 @@ pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decis
     match command {
         TaskCommand::CreatePlan(create) => create_plan(docs, create),
         TaskCommand::CreateTask(create) => create_task(docs, create),
-        TaskCommand::Edit(edit) => edit::edit(docs, edit),
+        TaskCommand::Edit(edit) => edit::edit(docs, call, edit),
         TaskCommand::SetStatus { id, to } => status::set(docs, call, *id, *to),
         TaskCommand::Delete { id } => removal::entity(docs, *id),
         TaskCommand::SetChecklist(set) => plan::checklist(docs, set),
@@ -50,8 +50,10 @@ pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decis
         TaskCommand::AddSteps(add) => step::add(docs, add),
         TaskCommand::DefineStep(define) => step::define(docs, call, define),
         TaskCommand::NoteStep { step, note } => step::note(docs, step, note),
-        TaskCommand::VerifyStep { step, confirmations } => step::verify(docs, step, confirmations),
-        TaskCommand::ConfirmItems { step, items } => step::confirm_items(docs, step, items),
+        TaskCommand::VerifyStep { step, confirmations } => {
+            step::verify(docs, call, step, confirmations)
+        }
+        TaskCommand::ConfirmItems { step, items } => step::confirm_items(docs, call, step, items),
         TaskCommand::CloseStep { step, named, force } => {
             closing::close(docs, call, (step, named), force.as_ref())
         }

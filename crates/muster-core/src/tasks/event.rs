@@ -328,6 +328,9 @@ pub struct OwnPatch {
     /// Task: new assignee.
     #[serde(default, with = "optional", skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Option<String>>,
+    /// Task: all of its own checks from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Vec<String>>,
 }
 
 /// The status of a plan or task changed.

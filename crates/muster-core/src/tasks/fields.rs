@@ -48,9 +48,12 @@ fn of_meta(meta: &Meta) -> FieldValues {
 /// Fields that only undo and redo use; no view shows them.
 const HIDDEN: [&str; 5] = ["block_by_person", "closed_by", "items", "proofs", "unproven_stop"];
 
+/// How the field ends that says who or what confirmed a checkpoint; no view shows it either.
+const SOURCE_FIELD: &str = "_confirmed_by";
+
 /// Whether views show a field.
 pub(super) fn is_shown(name: &str) -> bool {
-    !HIDDEN.contains(&name)
+    !HIDDEN.contains(&name) && !name.ends_with(SOURCE_FIELD)
 }
 
 /// Fields of a step that operations change, its gate included.
@@ -75,7 +78,12 @@ pub fn of_step(step: &Step) -> FieldValues {
     ]);
     for checkpoint in Checkpoint::ALL {
         let confirmed = step.confirmed.contains(&checkpoint);
-        fields.extend([field(&format!("{}_confirmed", checkpoint.name()), &confirmed)]);
+        let source = step.confirmed_by.get(&checkpoint);
+        let name = checkpoint.name();
+        fields.extend([
+            field(&format!("{name}_confirmed"), &confirmed),
+            field(&format!("{name}{SOURCE_FIELD}"), &source),
+        ]);
     }
     for checkpoint in Checkpoint::PROVABLE {
         let mode = step.proof_modes.get(checkpoint);
@@ -171,6 +179,10 @@ pub(super) fn write_step(step: &mut Step, fields: &FieldValues) {
             }
             None => {}
         }
+        let mut source = step.confirmed_by.remove(&checkpoint);
+        read(fields, &format!("{}{SOURCE_FIELD}", checkpoint.name()), &mut source);
+        let source = source.filter(|_| step.confirmed.contains(&checkpoint));
+        step.confirmed_by.extend(source.map(|source| (checkpoint, source)));
         let mut mode = step.proof_modes.get(checkpoint);
         read(fields, &format!("proof_{}_mode", checkpoint.name()), &mut mode);
         step.proof_modes.set(checkpoint, mode);

@@ -3,7 +3,7 @@
 
 mod target;
 
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 pub use target::{Accepts, KnownFocus, LookupRequest, Target, TargetSource, parent_plan, target};
 
@@ -172,6 +172,32 @@ pub fn expect_revision(docs: &TaskDocs, id: EntityId, expected: Option<u64>) -> 
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// Checks `expected_step_revision`: nothing has changed the step since that revision of its task
+/// (EASE-TEAM-3). Where that is not certain, it is refused.
+pub fn expect_step_revision(
+    docs: &TaskDocs,
+    target: &StepTarget,
+    expected: Option<u64>,
+) -> TaskResult<()> {
+    let Some(expected) = expected else { return Ok(()) };
+    let (task, step) = task_and_step(docs, target)?;
+    let actual = task.meta.revision;
+    let changed = match expected.cmp(&actual) {
+        Ordering::Less => changes::of_step_since(docs, task, &step.path, expected)?,
+        Ordering::Equal => None,
+        Ordering::Greater => Some(Vec::new()),
+    };
+    let Some(changed) = changed else { return Ok(()) };
+    Err(WorkRefusal::rejected(TaskRejection::StepRevisionMismatch {
+        task: task.id,
+        step_id: step.id,
+        path: step.path.clone(),
+        expected,
+        actual,
+        changed,
+    }))
 }
 
 /// The step that a selector names (TASKS-TGT-4).

@@ -196,6 +196,7 @@ impl Changed<'_> {
                 phase: self.take("phase"),
                 component: self.take("component"),
                 assignee: self.take("assignee"),
+                checks: self.take("checks"),
             },
             manner: EditKind::Patch(self.given.to_vec()),
         })
@@ -214,7 +215,7 @@ impl Changed<'_> {
             tests: self.take("tests"),
             blockers: self.take("blockers"),
             proof_modes: (!modes.is_empty()).then_some(modes),
-            checks: None,
+            checks: self.take("checks"),
         })
     }
 

@@ -63,6 +63,17 @@ pub enum TaskRejection {
         /// What happened since, newest first.
         changed: Vec<EntityChange>,
     },
+    /// The step may have changed since `expected_step_revision`.
+    StepRevisionMismatch {
+        task: TaskId,
+        step_id: StepId,
+        path: StepPath,
+        expected: u64,
+        /// The revision of the task.
+        actual: u64,
+        /// What happened to the step since, newest first.
+        changed: Vec<EntityChange>,
+    },
     /// The key belongs to another call.
     KeyTaken {
         key: String,

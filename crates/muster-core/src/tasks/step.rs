@@ -1,5 +1,6 @@
 //! A step and its gate: checkpoints, proof modes, blocking, waivers, sub-plan nodes.
 
+mod confirmation;
 mod look;
 mod node;
 mod proof_mode;
@@ -18,6 +19,7 @@ use super::{
 };
 use crate::{Author, Timestamp};
 
+pub use confirmation::{ConfirmationSource, HowConfirmed, ItemConfirmation, ShownConfirmation};
 pub use look::{StepLook, StepLookCounts};
 pub use node::{NodeFields, NodeLists, StepNode};
 pub use proof_mode::{ProofMode, ProofModes};
@@ -98,6 +100,9 @@ pub struct Step {
     /// Checkpoints confirmed so far.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub confirmed: Checkpoints,
+    /// Who or what confirmed whole checkpoints; not for those of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub confirmed_by: BTreeMap<Checkpoint, ConfirmationSource>,
     #[serde(default, skip_serializing_if = "ProofModes::is_off")]
     pub proof_modes: ProofModes,
     /// Single criteria and tests that were confirmed, by place in their list.
@@ -183,18 +188,6 @@ pub struct StepBlock {
     pub by_person: bool,
 }
 
-/// One criterion or test of a step that was confirmed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ItemConfirmation {
-    /// Criteria or tests.
-    pub checkpoint: Checkpoint,
-    /// Place in the list, from 0.
-    pub index: u32,
-    /// What shows it, as given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<String>,
-}
-
 impl Step {
     /// A new step.
     pub fn new(id: StepId, path: StepPath, title: String, at: Timestamp) -> Self {
@@ -206,6 +199,7 @@ impl Step {
             tests: Vec::new(),
             blockers: Vec::new(),
             confirmed: Checkpoints::new(),
+            confirmed_by: BTreeMap::new(),
             proof_modes: ProofModes::default(),
             items: Vec::new(),
             checks: Vec::new(),

@@ -4,9 +4,12 @@ mod attention;
 mod check_gates;
 mod checks;
 mod claims;
+mod confirmed;
 mod lint;
 mod model;
+mod patched;
 mod rules;
+mod step_revisions;
 mod stops;
 mod undo;
 mod views;
@@ -104,7 +107,8 @@ impl Room {
             let subject = wire::subject(&recorded.event);
             subject.is_some_and(|(entity, _)| Some(entity.to_string()) == query.entity)
         };
-        let events = self.log.iter().rev().filter(is_about).cloned().collect();
+        let newest = self.log.iter().rev().filter(is_about);
+        let events = newest.take(query.limit as usize).cloned().collect();
         self.docs.supply_events(query, events);
     }
 

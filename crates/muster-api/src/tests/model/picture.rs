@@ -18,7 +18,9 @@ pub(super) fn compare(state: &Reference, id: &str, shown: &Value) -> Result<(), 
     if entity.parent.is_none() {
         return Ok(());
     }
-    let steps: Vec<Value> = entity.steps.iter().map(|(path, step)| of_step(path, step)).collect();
+    let steps = entity.steps.iter();
+    let steps: Vec<Value> =
+        steps.map(|(path, step)| of_step(path, step, entity.revision)).collect();
     let steps_shown: Vec<Value> =
         shown["steps"].as_array().into_iter().flatten().map(without_times).collect();
     prop_assert_eq!(steps_shown.len(), steps.len());
@@ -88,7 +90,7 @@ fn target(state: &Reference, id: &str) -> Value {
     without_times(&Value::Object(shown))
 }
 
-fn of_step(path: &Path, step: &Step) -> Value {
+fn of_step(path: &Path, step: &Step, revision: u64) -> Value {
     let mut shown: Map<String, Value> = step.fields.clone().into_iter().collect();
     let settled = step.unconfirmed(&[]).is_empty() && step.unproven().is_empty();
     if let Some(Value::Object(waiver)) = shown.get_mut("waiver") {
@@ -103,16 +105,30 @@ fn of_step(path: &Path, step: &Step) -> Value {
     }
     let nodes = step.nodes.iter().map(|(at, node)| of_node(path, *at, node));
     let more = json!({
-        "step_id": step_id(step.id), "path": path_text(path),
+        "step_id": step_id(step.id), "path": path_text(path), "revision": revision,
         "forced": !step.fields["waiver"].is_null(), "notes_count": step.notes,
         "evidence_count": step.evidence.len(), "nodes": nodes.collect::<Vec<_>>(),
     });
     shown.extend(more.as_object().cloned().unwrap_or_default());
+    let confirmations = confirmations(step);
+    if !confirmations.is_empty() {
+        shown.insert("confirmations".to_owned(), json!(confirmations));
+    }
     if step.is_closed() {
         let look = if !step.evidence.is_empty() { "evidence" } else { "claimed" };
         shown.insert("look".to_owned(), json!(look));
     }
     without_times(&Value::Object(shown))
+}
+
+/// Criteria and tests are only confirmed as a whole here.
+fn confirmations(step: &Step) -> Vec<Value> {
+    let lists = [("criteria", "success_criteria"), ("tests", "tests")];
+    let confirmed = lists.into_iter().filter(|(checkpoint, list)| {
+        step.fields[&format!("{checkpoint}_confirmed")] == json!(true)
+            && step.fields[*list] != json!([])
+    });
+    confirmed.map(|(checkpoint, _)| json!({"checkpoint": checkpoint, "bulk": true})).collect()
 }
 
 fn of_node(path: &Path, at: u32, node: &Node) -> Value {

@@ -14,7 +14,7 @@ use crate::{
         id::CheckRunId,
         lookup,
         rejection::{GateReport, PersonalAct},
-        step::{Checkpoint, Checkpoints, SKIPPED_BLOCK, Step, Waiver},
+        step::{Checkpoint, Checkpoints, ConfirmationSource, SKIPPED_BLOCK, Step, Waiver},
     },
 };
 
@@ -66,11 +66,18 @@ fn proven_by_checks(
         return Ok(None);
     }
     let shown: Checkpoints = proofs.keys().flat_map(|name| project.proved_by(name)).collect();
+    let source = |checkpoint: &Checkpoint| {
+        let proves = |name: &String| project.proved_by(name).contains(checkpoint);
+        let run = proofs.iter().find(|(name, _)| proves(name)).map(|(_, run)| *run);
+        (*checkpoint, ConfirmationSource { by: None, run })
+    };
+    let sources = shown.iter().map(source).collect();
     let missing = shown.into_iter().filter(|checkpoint| !step.confirmed.contains(checkpoint));
     Ok(Some(TaskEvent::StepVerified(StepVerified {
         step: step_ref(docs, task, step)?,
         confirmations: missing.map(|checkpoint| (checkpoint, true)).collect(),
         items: Vec::new(),
+        sources,
         proofs,
         imported: false,
         // What follows from closing stands on the next event.

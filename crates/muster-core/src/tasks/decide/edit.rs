@@ -1,17 +1,24 @@
 //! Changing fields of a plan or task, dependencies included.
 
-use super::{Decision, entity_ref, reject};
-use crate::tasks::{
-    TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup, TaskRejection, TaskResult,
-    command::FieldsEdit, event::FieldsEdited, id::EntityId, lookup,
+use super::{Decision, entity_ref, reject, step::keeps_checks};
+use crate::{
+    CallFacts,
+    tasks::{
+        TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup, TaskRejection, TaskResult,
+        command::FieldsEdit, event::FieldsEdited, id::EntityId, lookup,
+    },
 };
 
-pub(super) fn edit(docs: &TaskDocs, edit: &FieldsEdit) -> Decision {
+pub(super) fn edit(docs: &TaskDocs, call: &CallFacts, edit: &FieldsEdit) -> Decision {
     if let Some(field) = foreign_field(edit) {
         return reject(TaskRejection::ForeignField { field, id: edit.id });
     }
     if let Some(depends_on) = &edit.meta.depends_on {
         check_dependencies(docs, edit.id, depends_on)?;
+    }
+    if let EntityId::Task(id) = edit.id {
+        let before = &lookup::task(docs, id)?.checks;
+        keeps_checks(call, None, before, edit.own.checks.as_deref())?;
     }
     let subject = entity_ref(docs, edit.id)?;
     let meta = edit.meta.clone();
@@ -28,10 +35,12 @@ fn foreign_field(edit: &FieldsEdit) -> Option<&'static str> {
             ("phase", own.phase.is_some()),
             ("component", own.component.is_some()),
             ("assignee", own.assignee.is_some()),
+            ("checks", own.checks.is_some()),
         ],
         EntityId::Task(_) => [
             ("contract", own.contract.is_some()),
             ("contract_data", own.contract_data.is_some()),
+            ("", false),
             ("", false),
             ("", false),
         ],

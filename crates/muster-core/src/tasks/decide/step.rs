@@ -16,7 +16,7 @@ use crate::{
         lookup,
         path::{STEP_DEPTH_MAX, StepPath},
         rejection::PersonalAct,
-        step::{Checkpoint, ItemConfirmation, ProofModes, Step},
+        step::{Checkpoint, ConfirmationSource, ItemConfirmation, ProofModes, Step},
         stop::{StopReply, UnprovenStop},
     },
 };
@@ -176,6 +176,7 @@ pub(super) fn answer_stop(
 
 pub(super) fn verify(
     docs: &TaskDocs,
+    call: &CallFacts,
     target: &StepTarget,
     confirmations: &[(Checkpoint, bool)],
 ) -> Decision {
@@ -195,15 +196,28 @@ pub(super) fn verify(
         step: step_ref(docs, task, step)?,
         confirmations: confirmations.to_vec(),
         items: Vec::new(),
+        sources: given_by(call, confirmations),
         proofs: BTreeMap::new(),
         imported: false,
         derived,
     })])
 }
 
+/// The caller as the source of what it confirms.
+fn given_by(
+    call: &CallFacts,
+    confirmations: &[(Checkpoint, bool)],
+) -> BTreeMap<Checkpoint, ConfirmationSource> {
+    let Some(by) = call.by.as_deref() else { return BTreeMap::new() };
+    let confirmed = confirmations.iter().filter(|(_, confirmed)| *confirmed);
+    let source = || ConfirmationSource { by: Some(by.clone()), run: None };
+    confirmed.map(|(checkpoint, _)| (*checkpoint, source())).collect()
+}
+
 /// Confirms single criteria and tests; a list whose entries are all confirmed counts as confirmed.
 pub(super) fn confirm_items(
     docs: &TaskDocs,
+    call: &CallFacts,
     target: &StepTarget,
     items: &[ItemConfirmation],
 ) -> Decision {
@@ -221,10 +235,15 @@ pub(super) fn confirm_items(
     let complete = |cp: &Checkpoint| then.unconfirmed_items(*cp).is_empty();
     let named = |cp: &Checkpoint| items.iter().any(|item| item.checkpoint == *cp);
     let confirmed = Checkpoint::GATE.into_iter().filter(|cp| named(cp) && complete(cp));
+    let by_caller = |item: &ItemConfirmation| ItemConfirmation {
+        by: call.by.as_deref().cloned(),
+        ..item.clone()
+    };
     Ok(vec![TaskEvent::StepVerified(StepVerified {
         step: step_ref(docs, task, step)?,
         confirmations: confirmed.map(|checkpoint| (checkpoint, true)).collect(),
-        items: items.to_vec(),
+        items: items.iter().map(by_caller).collect(),
+        sources: BTreeMap::new(),
         proofs: BTreeMap::new(),
         imported: false,
         derived: derive::work_begins(docs, task)?,

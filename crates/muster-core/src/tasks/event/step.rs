@@ -9,7 +9,10 @@ use crate::tasks::{
     check_gate::CheckState,
     id::{CheckRunId, NodeId, PlanId, StepId, TaskId},
     path::StepPath,
-    step::{Checkpoint, ItemConfirmation, NodeFields, ProofModes, Step, StepNode, Waiver},
+    step::{
+        Checkpoint, ConfirmationSource, ItemConfirmation, NodeFields, ProofModes, Step, StepNode,
+        Waiver,
+    },
     stop::StopReply,
 };
 
@@ -112,6 +115,9 @@ pub struct StepVerified {
     /// Single criteria and tests that were confirmed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<ItemConfirmation>,
+    /// Who or what confirmed whole checkpoints.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<Checkpoint, ConfirmationSource>,
     /// Checks that passed on the files of the call, with the run that shows it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub proofs: BTreeMap<String, CheckRunId>,

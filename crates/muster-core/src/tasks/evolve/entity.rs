@@ -103,6 +103,7 @@ fn apply_task_fields(task: &mut Task, own: &OwnPatch) {
     set(&mut task.phase, own.phase.as_ref());
     set(&mut task.component, own.component.as_ref());
     set(&mut task.assignee, own.assignee.as_ref());
+    set(&mut task.checks, own.checks.as_ref());
 }
 
 /// Sets a value if it is given.

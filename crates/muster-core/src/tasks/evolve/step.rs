@@ -17,7 +17,7 @@ use crate::{
         },
         id::EntityId,
         memory::STEP_NOTE_SOURCE,
-        step::{Checkpoint, NodeFields, Step, StepBlock, StepNode, Waiver},
+        step::{Checkpoint, ConfirmationSource, NodeFields, Step, StepBlock, StepNode, Waiver},
         wire,
     },
 };
@@ -90,6 +90,12 @@ pub(super) fn verified(docs: &mut TaskDocs, verified: &StepVerified, moment: Mom
                 step.items.retain(|item| item.checkpoint != *checkpoint);
             }
         }
+        for (checkpoint, source) in &verified.sources {
+            // Runs of another store are unknown here.
+            let run = source.run.filter(|_| !verified.imported);
+            let source = ConfirmationSource { run, ..source.clone() };
+            step.confirmed_by.insert(*checkpoint, source);
+        }
         step.add_items(&verified.items);
         if !verified.imported {
             step.proofs.extend(verified.proofs.clone());
@@ -98,6 +104,7 @@ pub(super) fn verified(docs: &mut TaskDocs, verified: &StepVerified, moment: Mom
 }
 
 fn set_confirmed(step: &mut Step, checkpoint: Checkpoint, confirmed: bool) {
+    step.confirmed_by.remove(&checkpoint);
     if confirmed {
         step.confirmed.insert(checkpoint);
     } else {

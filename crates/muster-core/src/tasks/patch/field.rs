@@ -1,13 +1,16 @@
 //! Which fields a patch may change and their values.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::PatchTarget;
 use crate::{
+    checks::definition::{PROJECT_CHECK_NAME_CHARS_MAX, PROJECT_CHECKS_MAX},
     tasks::{
         entity::{TaskStatus, Urgency},
-        id::EntityId,
+        id::{CheckName, EntityId},
         limits::{
             DEPENDENCIES_MAX, ITEM_CHARS_MAX, ITEMS_MAX, PROSE_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX,
             TITLE_CHARS_MAX,
@@ -32,6 +35,8 @@ pub(super) enum FieldKind {
     Lines,
     Tags,
     Ids,
+    /// Names of checks of the project.
+    CheckNames,
 }
 
 type Fault = (FieldFault, String);
@@ -49,13 +54,14 @@ const SHARED: [(&str, FieldKind); 6] = [
 ];
 const OF_PLAN: [(&str, FieldKind); 2] =
     [("contract", FieldKind::Prose), ("contract_data", FieldKind::Object)];
-const OF_TASK: [(&str, FieldKind); 4] = [
+const OF_TASK: [(&str, FieldKind); 5] = [
     ("domain", FieldKind::Prose),
     ("phase", FieldKind::Prose),
     ("component", FieldKind::Prose),
     ("assignee", FieldKind::Prose),
+    ("checks", FieldKind::CheckNames),
 ];
-const OF_STEP: [(&str, FieldKind); 8] = [
+const OF_STEP: [(&str, FieldKind); 9] = [
     ("title", FieldKind::Title),
     ("proof_tests_mode", FieldKind::ProofMode),
     ("proof_security_mode", FieldKind::ProofMode),
@@ -64,6 +70,7 @@ const OF_STEP: [(&str, FieldKind); 8] = [
     ("success_criteria", FieldKind::Lines),
     ("tests", FieldKind::Lines),
     ("blockers", FieldKind::Lines),
+    ("checks", FieldKind::CheckNames),
 ];
 const OF_NODE: [(&str, FieldKind); 13] = [
     ("title", FieldKind::Title),
@@ -102,7 +109,7 @@ pub(super) fn names(target: &PatchTarget) -> Vec<&'static str> {
 
 impl FieldKind {
     pub(super) fn is_list(self) -> bool {
-        matches!(self, Self::Lines | Self::Tags | Self::Ids)
+        matches!(self, Self::Lines | Self::Tags | Self::Ids | Self::CheckNames)
     }
 
     pub(super) fn can_be_unset(self) -> bool {
@@ -142,6 +149,12 @@ impl FieldKind {
                 bounded_list(value, DEPENDENCIES_MAX, TAG_CHARS_MAX)?;
                 read::<Dependencies>(value, "a list of ids such as TASK-001")
                     .map(|ids| json!(ids.0))
+            }
+            Self::CheckNames => {
+                bounded_list(value, PROJECT_CHECKS_MAX, PROJECT_CHECK_NAME_CHARS_MAX)?;
+                let names = read::<Vec<CheckName>>(value, "a list of names of checks")?;
+                let sorted: BTreeSet<String> = names.into_iter().map(|name| name.0).collect();
+                Ok(json!(sorted))
             }
         }
     }

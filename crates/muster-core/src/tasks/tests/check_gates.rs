@@ -417,7 +417,8 @@ fn strict_rules_want_criteria_one_by_one_and_proof_of_tests() {
         (open, report.unconfirmed),
         (StepGate::Checkpoints, vec!["It works".to_owned(), "It is fast".to_owned()])
     );
-    let item = |index| ItemConfirmation { checkpoint: Checkpoint::Criteria, index, evidence: None };
+    let checkpoint = Checkpoint::Criteria;
+    let item = |index| ItemConfirmation { checkpoint, index, evidence: None, by: None };
     let confirm = |items| TaskCommand::ConfirmItems { step: step(1, "s:1.s:0"), items };
     room.accept(confirm(vec![item(0), item(1)]));
     let TaskRejection::GateOpen { gate: open, report } = room.refuse(close("s:1.s:0")) else {

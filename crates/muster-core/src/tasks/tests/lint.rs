@@ -2,9 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Room, TaskCommand, TaskDocument, TaskKey, gate, plan, step, steps, task, verify};
+use super::{
+    Room, TaskCommand, TaskDocument, TaskKey,
+    check_gates::{given, waive},
+    gate, plan, step, steps, task, verify,
+};
 use crate::{
     Need, Recorded, WorkRefusal,
+    checks::{definition::GatePolicy, verdict::Verdict},
     tasks::{
         TaskEvent,
         command::{DefineStep, FieldsEdit, Force},
@@ -22,7 +27,7 @@ fn lint(room: &Room, id: impl Into<EntityId>) -> Value {
     let workspace = "nova/pay".parse().unwrap();
     let mut docs = room.docs.clone();
     loop {
-        match LintView::of(&docs, &workspace, id) {
+        match LintView::of(&docs, &room.caller, &workspace, id) {
             Ok(view) => return json!(view),
             Err(WorkRefusal::Unloaded(need)) => {
                 let Need::Events(query) = *need else { panic!("complete documents lack {need:?}") };
@@ -289,4 +294,33 @@ fn memory_is_looked_at_beside_the_issues() {
     room.accept(TaskCommand::SetStatus { id: TaskId(1).into(), to: TaskStatus::Done });
     assert_eq!(code(&room), json!("NO_DECISIONS"));
     assert_eq!(codes(&lint(&room, TaskId(1))), ["CLOSED_WITHOUT_PROOF"], "health is not counted");
+}
+
+/// EASE-DONE-7.
+#[test]
+fn a_step_closed_without_proof_is_an_error_under_strict_rules_only() {
+    for (gates, severity) in [(GatePolicy::Plain, "info"), (GatePolicy::Strict, "error")] {
+        let mut room = Room::with_checks(gates);
+        room.ran("tests", "one", Verdict::Passed);
+        room.close("s:0");
+        assert!(!codes(&lint(&room, TaskId(1))).contains(&"CLOSED_WITHOUT_PROOF"), "{gates:?}");
+        room.close("s:1.s:0");
+        let view = lint(&room, TaskId(1));
+        let found = issue(&view, "CLOSED_WITHOUT_PROOF");
+        assert_eq!(found["severity"], json!(severity));
+        assert_eq!(found["message"], json!("1 step(s) closed without proof, first s:1.s:0"));
+        let is_error = usize::from(gates == GatePolicy::Strict);
+        assert_eq!(view["summary"]["errors"], json!(is_error));
+        assert_eq!(view["summary"]["infos"], json!(1 - is_error));
+        let first = &view["issues"][0]["code"];
+        assert_eq!(*first == json!("CLOSED_WITHOUT_PROOF"), is_error == 1, "errors come first");
+    }
+}
+
+#[test]
+fn a_closed_step_whose_check_a_person_waived_is_not_one_without_proof() {
+    let mut room = Room::with_checks(GatePolicy::Strict);
+    room.by_person(waive("tests", Some("s:0"), given(None)));
+    room.close("s:0");
+    assert!(!codes(&lint(&room, TaskId(1))).contains(&"CLOSED_WITHOUT_PROOF"));
 }

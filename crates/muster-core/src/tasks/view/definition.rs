@@ -3,7 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tasks::step::{Checkpoint, Step};
+use crate::{
+    tasks::step::{Checkpoint, ShownConfirmation, Step},
+    text,
+};
+
+/// Characters of the evidence of a criterion or a test.
+const EVIDENCE_CHARS_MAX: usize = 160;
 
 /// When a step counts as done, and what of it nobody has confirmed yet.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +23,9 @@ pub struct DefinitionOfDone {
     pub checks: Vec<String>,
     /// Required checkpoints without a confirmation.
     pub unconfirmed: Vec<Checkpoint>,
+    /// By what its criteria and tests were confirmed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirmations: Vec<ShownConfirmation>,
 }
 
 impl DefinitionOfDone {
@@ -26,6 +35,12 @@ impl DefinitionOfDone {
             tests: step.tests.clone(),
             checks: step.checks.clone(),
             unconfirmed: step.unconfirmed(),
+            confirmations: step.confirmations().into_iter().map(short).collect(),
         }
     }
+}
+
+fn short(shown: ShownConfirmation) -> ShownConfirmation {
+    let evidence = shown.evidence.map(|evidence| text::cut(&evidence, EVIDENCE_CHARS_MAX));
+    ShownConfirmation { evidence, ..shown }
 }

@@ -7,7 +7,7 @@ use crate::{
         check_gate::CheckWaiver,
         entity::{Task, TaskStatus},
         id::EntityId,
-        step::{Checkpoint, Step, Waiver},
+        step::{Checkpoint, HowConfirmed, Step, Waiver},
     },
     text,
 };
@@ -31,14 +31,17 @@ const DEFINITION_LINES_MAX: usize = 10;
 /// Characters of a line about a criterion or a test.
 const DEFINITION_CHARS_MAX: usize = 200;
 
-/// What makes the first open step done, each line with whether it was confirmed.
+/// Characters of the evidence of a criterion or a test in its line.
+const EVIDENCE_CHARS_MAX: usize = 80;
+
+/// What makes the first open step done, each line with whether and by what it was confirmed.
 pub(super) fn definition(task: &Task) -> Vec<ViewLine> {
     let Some(step) = task.steps.first_open() else { return Vec::new() };
     let of = |checkpoint: Checkpoint, word: &'static str| {
-        let confirmed = if step.confirmed.contains(&checkpoint) { " (confirmed)" } else { "" };
-        step.lines_of(checkpoint).iter().map(move |text| {
+        (0..).zip(step.lines_of(checkpoint)).map(move |(index, text)| {
             let text = text::cut(text, DEFINITION_CHARS_MAX);
-            format!("{} {word}: {text}{confirmed}", step.path)
+            let confirmed = step.how_confirmed(checkpoint, index).map(confirmed);
+            format!("{} {word}: {text}{}", step.path, confirmed.unwrap_or_default())
         })
     };
     let all = of(Checkpoint::Criteria, "criterion").chain(of(Checkpoint::Tests, "test"));
@@ -49,6 +52,18 @@ pub(super) fn definition(task: &Task) -> Vec<ViewLine> {
         lines.push(format!("+{hidden} more"));
     }
     lines
+}
+
+/// By what a line was confirmed. Who did it is in the confirmations of the step.
+fn confirmed(how: HowConfirmed<'_>) -> String {
+    match how {
+        HowConfirmed::Item(item) => match &item.evidence {
+            Some(evidence) => format!(" (confirmed: {})", text::cut(evidence, EVIDENCE_CHARS_MAX)),
+            None => " (confirmed)".to_owned(),
+        },
+        HowConfirmed::Check(run) => format!(" (confirmed by {run})"),
+        HowConfirmed::Bulk(_) => " (confirmed in bulk)".to_owned(),
+    }
 }
 
 /// Missing confirmations and proofs, per checkpoint, over all steps.

@@ -1,9 +1,9 @@
 //! Integrity checks of a plan or task, each finding with the way out (view 4.9).
 //!
-//! The codes are in the order of every result. Checks that change code only are in `lint/task`,
-//! `lint/plan`, `lint/links` and `lint/changed`; what the reasoning memory lacks is in
-//! `lint/health`. Nothing is ever written here: a `fix` is a call for the caller to make, and none
-//! of them confirms anything.
+//! Issues are in the order of their severity, then of their codes. Checks that change code only are
+//! in `lint/task`, `lint/plan`, `lint/links` and `lint/changed`; what the reasoning memory lacks is
+//! in `lint/health`. Nothing is ever written here: a `fix` is a call for the caller to make, and
+//! none of them confirms anything.
 
 mod changed;
 mod health;
@@ -18,9 +18,10 @@ use serde_json::{Map, Value};
 pub use health::{ContextHealth, HealthCode, HealthIssue, HealthStats};
 
 use crate::{
-    field,
+    CallFacts, field,
     tasks::{
         TaskDocs, TaskResult,
+        check_gate::ProjectGate,
         id::{EntityId, WorkspaceId},
         lookup,
         view::EntityName,
@@ -55,8 +56,8 @@ pub struct LintSummary {
     pub total: usize,
 }
 
-/// How bad an issue is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+/// How bad an issue is. The order is the order of every answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Severity {
@@ -101,7 +102,7 @@ impl Fix {
     }
 }
 
-/// What can be wrong. The order is the order of every answer.
+/// What can be wrong. The order is the order of issues that are equally bad.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(inline)]
@@ -135,7 +136,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// Its severity: what the rules forbid is an error.
+    /// Its severity: what the rules forbid is an error. Stricter rules of a project forbid more.
     pub fn severity(self) -> Severity {
         if self <= Self::DanglingFocus {
             Severity::Error
@@ -202,18 +203,30 @@ impl Issue {
     fn with(self, fix: Fix) -> Self {
         Self { fix: Some(fix), ..self }
     }
+
+    fn made_an_error(self) -> Self {
+        Self { severity: Severity::Error, ..self }
+    }
 }
 
 impl LintView {
-    /// Checks a plan or task.
-    pub fn of(docs: &TaskDocs, workspace: &WorkspaceId, id: EntityId) -> TaskResult<Self> {
+    /// Checks a plan or task, under the rules of the project that the call is about.
+    pub fn of(
+        docs: &TaskDocs,
+        call: &CallFacts,
+        workspace: &WorkspaceId,
+        id: EntityId,
+    ) -> TaskResult<Self> {
         let subject = Subject { workspace, id };
         let mut issues = match id {
-            EntityId::Task(id) => task::check(docs, subject, lookup::task(docs, id)?)?,
+            EntityId::Task(id) => {
+                let project = ProjectGate::of(docs, call)?;
+                task::check(docs, &project, subject, lookup::task(docs, id)?)?
+            }
             EntityId::Plan(id) => plan::check(docs, subject, lookup::plan(docs, id)?)?,
         };
         issues.extend(links::check(docs, subject)?);
-        issues.sort_by_key(|issue| issue.code);
+        issues.sort_by_key(|issue| (issue.severity, issue.code));
         let count = |severity| issues.iter().filter(|issue| issue.severity == severity).count();
         let summary = LintSummary {
             errors: count(Severity::Error),

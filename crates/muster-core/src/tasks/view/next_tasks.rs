@@ -11,10 +11,9 @@ use crate::{
     tasks::{
         TaskDocs, TaskLookup, TaskResult, WAITING_RANK,
         claim::ClaimView,
-        entity::{TaskStatus, Urgency},
+        entity::{Task, TaskStatus, Urgency},
         id::{EntityId, PlanId, TaskId, WorkspaceId},
         lookup,
-        step::Step,
     },
 };
 
@@ -73,6 +72,8 @@ pub struct NextStep {
     pub step_id: String,
     pub path: String,
     pub title: String,
+    /// Revision of the task at which it was read.
+    pub revision: u64,
     #[serde(flatten)]
     pub definition: DefinitionOfDone,
 }
@@ -104,20 +105,22 @@ impl NextTask {
             status: brief.status,
             priority: brief.priority,
             revision: brief.revision,
-            step: task.and_then(|task| task.steps.first_open()).map(NextStep::of),
+            step: task.and_then(NextStep::of),
             claim: claim.map(|claim| ClaimView::at(claim, env.now)),
         })
     }
 }
 
 impl NextStep {
-    fn of(step: &Step) -> Self {
-        Self {
+    fn of(task: &Task) -> Option<Self> {
+        let step = task.steps.first_open()?;
+        Some(Self {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
+            revision: task.meta.revision,
             definition: DefinitionOfDone::of(step),
-        }
+        })
     }
 }
 

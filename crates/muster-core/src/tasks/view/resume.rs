@@ -108,8 +108,9 @@ impl TaskWhole {
     fn of(task: &Task, query: &ResumeQuery) -> TaskResult<Self> {
         let list = task.id.to_string();
         let (steps, steps_pagination) = page::steps(task.steps.iter(), &list, &query.page)?;
+        let revision = task.meta.revision;
         Ok(Self {
-            steps: steps.into_iter().map(StepObject::of).collect(),
+            steps: steps.into_iter().map(|step| StepObject::of(step, revision)).collect(),
             steps_summary: StepsSummary::of(task),
             steps_pagination,
         })

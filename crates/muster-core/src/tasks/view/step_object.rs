@@ -8,7 +8,7 @@ use crate::{
     Author,
     tasks::{
         entity::{TaskStatus, Urgency},
-        step::{Checkpoint, SKIPPED_BLOCK, Step, StepLook, StepNode, Waiver},
+        step::{Checkpoint, SKIPPED_BLOCK, ShownConfirmation, Step, StepLook, StepNode, Waiver},
         stop::UnprovenStop,
     },
 };
@@ -19,11 +19,16 @@ pub struct StepObject {
     pub step_id: String,
     pub path: String,
     pub title: String,
+    /// Revision of the task at which it was read: `expected_step_revision` of a change.
+    pub revision: u64,
     pub success_criteria: Vec<String>,
     pub tests: Vec<String>,
     pub blockers: Vec<String>,
     #[serde(flatten)]
     pub gate: GateState,
+    /// By what its criteria and tests were confirmed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirmations: Vec<ShownConfirmation>,
     pub completed: bool,
     pub completed_at_ms: Option<i64>,
     /// Who closed it.
@@ -85,16 +90,18 @@ pub struct NodeObject {
 }
 
 impl StepObject {
-    /// The step in full.
-    pub fn of(step: &Step) -> Self {
+    /// The step in full, at a revision of its task.
+    pub fn of(step: &Step, revision: u64) -> Self {
         Self {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
+            revision,
             success_criteria: step.success_criteria.clone(),
             tests: step.tests.clone(),
             blockers: step.blockers.clone(),
             gate: GateState::of(step),
+            confirmations: step.confirmations(),
             completed: step.is_closed(),
             completed_at_ms: step.completed_at.map(|at| at.0),
             closed_by: step.closed_by.clone().filter(|_| step.is_closed()),

@@ -108,6 +108,8 @@ pub struct FirstOpen {
     pub step_id: String,
     pub path: String,
     pub title: String,
+    /// Revision of the task at which it was read.
+    pub revision: u64,
     #[serde(flatten)]
     pub definition: DefinitionOfDone,
     #[serde(flatten)]
@@ -160,6 +162,7 @@ impl FirstOpen {
             step_id: step.id.to_string(),
             path: step.path.to_string(),
             title: step.title.clone(),
+            revision: task.meta.revision,
             definition: DefinitionOfDone::of(step),
             gate: GateState::of(step),
             blocked: step.block.is_some(),

@@ -4,9 +4,10 @@ use super::{Code, Issue, Subject, changed};
 use crate::{
     tasks::{
         TaskDocs, TaskLookup,
+        check_gate::ProjectGate,
         entity::{Task, TaskStatus},
         lookup,
-        step::{Checkpoint, Step},
+        step::{Checkpoint, Step, StepLook},
         view::step_object::is_settled,
     },
     text,
@@ -18,7 +19,12 @@ const REASONS_MAX: usize = 10;
 const REASON_CHARS_MAX: usize = 200;
 
 /// All checks of a task except those of its links.
-pub(super) fn check(docs: &TaskDocs, subject: Subject<'_>, task: &Task) -> TaskLookup<Vec<Issue>> {
+pub(super) fn check(
+    docs: &TaskDocs,
+    project: &ProjectGate<'_>,
+    subject: Subject<'_>,
+    task: &Task,
+) -> TaskLookup<Vec<Issue>> {
     let mut issues = Vec::new();
     if lookup::find_plan(docs, task.parent)?.is_none() {
         issues.push(Code::OrphanTask.issue(format!("the plan {} does not exist", task.parent)));
@@ -36,7 +42,10 @@ pub(super) fn check(docs: &TaskDocs, subject: Subject<'_>, task: &Task) -> TaskL
     issues.extend(blocked(task));
     issues.extend(blocker_texts(task));
     issues.extend(changed::check(docs, task)?);
-    issues.extend(closed_without_proof(task));
+    issues.extend(closed_without_proof(task).map(|issue| {
+        // EASE-DONE-7.
+        if project.is_strict() { issue.made_an_error() } else { issue }
+    }));
     Ok(issues)
 }
 
@@ -93,8 +102,11 @@ fn forced(task: &Task) -> Option<Issue> {
 
 /// Closed steps that nothing shows to work. Steps closed by force have a finding of their own.
 fn closed_without_proof(task: &Task) -> Option<Issue> {
-    let bare = |step: &Step| step.waiver.is_none() && step.proven.is_empty();
-    let (count, first) = failing(task, |step| step.is_closed() && bare(step))?;
+    let is_backed = |step: &Step| match StepLook::of(step) {
+        Some(StepLook::Proven | StepLook::Waived) | None => true,
+        Some(StepLook::Claimed | StepLook::Evidence) => !step.proven.is_empty(),
+    };
+    let (count, first) = failing(task, |step| step.waiver.is_none() && !is_backed(step))?;
     let message = format!("{count} step(s) closed without proof, first {}", first.path);
     Some(Code::ClosedWithoutProof.issue(message))
 }

@@ -254,8 +254,17 @@ const COUNTERS: Part = &[
 
 const FOCUS: BudgetAction = BudgetAction::drop_root(&["focus", "focus_restored", "focus_previous"]);
 /// What the next action needs of a step.
-const STEP_NEEDED: &[&str] =
-    &["task", "step_id", "path", "title", "success_criteria", "tests", "checks", "unconfirmed"];
+const STEP_NEEDED: &[&str] = &[
+    "task",
+    "step_id",
+    "path",
+    "title",
+    "success_criteria",
+    "tests",
+    "checks",
+    "unconfirmed",
+    "confirmations",
+];
 
 /// Down to what the next action needs.
 const CORE: Part = &[
@@ -294,6 +303,7 @@ const NEEDED: Part = &[
     BudgetAction::pop("radar.next", CutEnd::Last, 1),
     BudgetAction::drop("radar"),
     BudgetAction::other("steps.first_open", |step| cut_lines(step, 80)),
+    BudgetAction::drop("steps.first_open.confirmations"),
     BudgetAction::pop("steps.first_open.tests", CutEnd::Last, 1),
     BudgetAction::pop("steps.first_open.success_criteria", CutEnd::Last, 1),
     BudgetAction::keep("steps.first_open", &["task", "step_id", "path", "title"]),

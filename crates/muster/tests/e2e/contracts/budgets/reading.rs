@@ -41,7 +41,8 @@ const CORE: &[&str] = &[
     "drop rollup",
     "poplast radar.verify 1",
     "drop radar.verify",
-    "keep steps.first_open task,step_id,path,title,success_criteria,tests,checks,unconfirmed",
+    "keep steps.first_open task,step_id,path,title,success_criteria,tests,checks,unconfirmed,\
+     confirmations",
     "keep steps total,completed,first_open",
     "cut radar.now 80",
     "keep reasoning_ref branch",
@@ -61,6 +62,7 @@ const NEEDED: &[&str] = &[
     "poplast radar.next 1",
     "drop radar",
     "lines steps.first_open 80",
+    "drop steps.first_open.confirmations",
     "poplast steps.first_open.tests 1",
     "poplast steps.first_open.success_criteria 1",
     "keep steps.first_open task,step_id,path,title",
