@@ -132,7 +132,8 @@ fn report(path: &Path, written: io::Result<()>) {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{fs, io::Write as _, path::Path, process, thread, time::Duration};
 

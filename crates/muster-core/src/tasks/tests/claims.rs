@@ -32,7 +32,7 @@ fn person() -> CallFacts {
 }
 
 fn claim(task: u64) -> TaskCommand {
-    let directory = Some(format!("/work/{task}"));
+    let directory = Some(format!("/projects/{task}"));
     TaskCommand::ClaimTask { task: TaskId(task), lease_seconds: LEASE_SECONDS_DEFAULT, directory }
 }
 
@@ -145,7 +145,7 @@ fn every_write_of_the_holder_starts_the_lease_again() {
     assert_eq!(room.accept(note(1)).len(), 1, "a note of another agent renews nothing");
     room.as_caller(agent(1)).accept(claim(1));
     assert_eq!(room.task(1).claim.clone().unwrap().since, since, "claimed again, held since then");
-    assert_eq!(room.task(1).claim.clone().unwrap().directory.as_deref(), Some("/work/1"));
+    assert_eq!(room.task(1).claim.clone().unwrap().directory.as_deref(), Some("/projects/1"));
     assert_eq!(room.replayed(1), *room.task(1));
 }
 
