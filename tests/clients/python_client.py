@@ -40,13 +40,15 @@ class Report:
 def envelope(result, modern):
     """The envelope of a tool result.
 
-    Text and structure say the same in the older revisions and of refusals; in the modern one the
-    text of a success is one line for people.
+    Text and structure say the same in the older revisions; in the modern one the text is one line,
+    which of a refusal has the code, the message and the recovery.
     """
     text = result.content[0].text
     structure = result.structured_content
-    if modern and structure["success"]:
-        assert text.endswith(": ok") and "\n" not in text, f"the text is {text}"
+    if modern:
+        error = structure["error"]
+        parts = [error[key] for key in ("code", "message", "recovery")] if error else [": ok"]
+        assert "\n" not in text and all(part in text for part in parts), f"the text is {text}"
     else:
         assert json.loads(text) == structure, "text and structured content differ"
     assert result.is_error is (not structure["success"]), f"isError is {result.is_error}"

@@ -26,17 +26,23 @@ export class Report {
 }
 
 /**
- * The envelope of a tool result. Text and structure say the same in the older revisions and of
- * refusals; in the modern one the text of a success is one line for people.
+ * The envelope of a tool result. Text and structure say the same in the older revisions; in the
+ * modern one the text is one line, which of a refusal has the code, the message and the recovery.
  */
 export function envelope(result, era) {
   const [{ text }] = result.content;
   const structure = result.structuredContent;
-  const line = era === "modern" && structure.success;
-  const fits = line ? /^[a-z_]+: ok$/.test(text) : text === JSON.stringify(structure);
+  const fits =
+    era === "modern" ? isLineOf(text, structure) : text === JSON.stringify(structure);
   if (!fits) throw new Error(`the text of a ${era} result is ${text}`);
   if (result.isError !== !structure.success) throw new Error(`isError is ${result.isError}`);
   return structure;
+}
+
+function isLineOf(text, { success, error }) {
+  if (success) return /^[a-z_]+: ok$/.test(text);
+  const parts = [error.code, error.message, error.recovery];
+  return !text.includes("\n") && parts.every((part) => text.includes(part));
 }
 
 export async function play(client, report, era) {

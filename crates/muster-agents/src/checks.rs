@@ -27,6 +27,7 @@ mod service;
 pub mod touch;
 mod tree;
 mod trees;
+mod uncommitted;
 
 pub use look::{ProjectLook, ProjectView};
 pub use protected::{ProtectedText, ProtectedTexts};
@@ -38,3 +39,4 @@ pub use service::{
 };
 pub use tree::TreeError;
 pub(crate) use tree::is_repository;
+pub use uncommitted::uncommitted_changes;

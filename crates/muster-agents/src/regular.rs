@@ -24,7 +24,8 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn open(path: &Path) -> io::Result<File> {
+/// Opens a regular file.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits();
     let file = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)?;
     match file.metadata()?.is_file() {

@@ -18,7 +18,7 @@ const FOLDER_FILES: usize = 25;
 /// Folders in each folder of the root.
 const BRANCHES: usize = 50;
 /// Files that were written just now are read again each time.
-const YOUNG: Duration = Duration::from_secs(3);
+const YOUNG: Duration = Duration::from_secs(60);
 /// What `muster trust` asks.
 const QUESTION: &[u8] = b"Type yes or no: ";
 

@@ -296,7 +296,8 @@ impl GitReader {
         }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// Git in this directory. Only the repository's own configuration counts, without its hooks.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])

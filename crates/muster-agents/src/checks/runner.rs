@@ -205,12 +205,12 @@ impl CheckRunner {
         order: &CheckOrder,
         progress: &(impl Fn(CheckProgress<'_>) + Send + Sync),
     ) -> Result<CheckOutcome, CheckRunError> {
-        let before = self.scoped_tree_async(order).await?;
+        let before = self.scoped_tree_async(order, ProjectTrees::scoped_to_watch).await?;
         let began_at = SystemTime::now();
         let program = programs::first_program(&order.definition.run, &order.root);
         let ended = self.process(order, progress).await?;
         let results = report(order, began_at).or_else(|| ended.output.lines.results());
-        let after = self.scoped_tree_async(order).await?;
+        let after = self.scoped_tree_async(order, ProjectTrees::scoped).await?;
         let judged = judge(ended.end, results.as_ref());
         let has_moved = judged.is_pass() && before.scope != after.scope;
         let verdict = if has_moved { Verdict::Moved } else { judged };
@@ -229,10 +229,11 @@ impl CheckRunner {
     async fn scoped_tree_async(
         self: &Arc<Self>,
         order: &CheckOrder,
+        read: fn(&ProjectTrees, &CheckOrder) -> Result<ScopedTree, TreeError>,
     ) -> Result<ScopedTree, CheckRunError> {
         let runner = self.clone();
         let asked = order.clone();
-        let read = blocking(move || runner.trees.scoped(&asked)).await?;
+        let read = blocking(move || read(&runner.trees, &asked)).await?;
         match (read, &order.purpose) {
             (Ok(tree), _) => Ok(tree),
             (Err(error), CheckPurpose::Proof) => Err(error.into()),

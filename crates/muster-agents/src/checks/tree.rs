@@ -9,6 +9,7 @@ mod cache;
 mod commit;
 mod entry;
 mod folder;
+mod settled;
 mod walk;
 
 use std::{

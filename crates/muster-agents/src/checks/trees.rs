@@ -36,6 +36,16 @@ impl ProjectTrees {
         Ok(ScopedTree::of(&self.tree(&root)?, &root, order))
     }
 
+    /// The same before a check runs: a file that changes while it runs has a new time stamp.
+    pub(super) fn scoped_to_watch(&self, order: &CheckOrder) -> Result<ScopedTree, TreeError> {
+        let root = tree_root(&order.root);
+        let mut tree = self.tree(&root)?;
+        if tree.write_out(&root) {
+            tree = self.tree(&root)?;
+        }
+        Ok(ScopedTree::of(&tree, &root, order))
+    }
+
     pub(super) fn tree(&self, root: &Path) -> Result<Tree, TreeError> {
         // Clean checkouts come and go.
         let kept = (!root.starts_with(&self.home)).then(|| self.cache_path(root));

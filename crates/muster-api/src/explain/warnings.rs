@@ -123,7 +123,8 @@ pub(super) const WARNINGS: [(WarningCode, Words); 16] = [
         [
             "Another agent had claimed the task, and its claim has lapsed.",
             "tasks_next offers a task whose holder has not written to it for the length of its \
-            lease; the message names the holder.",
+            lease; the message names the holder and, if that is known, whether there are \
+            uncommitted changes where it worked.",
             "Look at the task's notes and at its files before you begin: work may be half done.",
         ],
     ),

@@ -1,10 +1,17 @@
 //! `tasks_next`.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use muster_agents::checks;
 use muster_core::{
     Env, Timestamp,
     tasks::{
         TaskCommand, TaskDraft, TaskResult,
-        claim::LEASE_SECONDS_DEFAULT,
+        claim::{ClaimView, LEASE_SECONDS_DEFAULT},
         id::{EntityId, TaskId, WorkspaceId},
         lookup::{Target, TargetSource},
         view::next_tasks::{NextQuery, NextTask, NextTasks},
@@ -25,6 +32,9 @@ use crate::{
 const TASKS_DEFAULT: u32 = 10;
 /// The same for a call that takes a task.
 const TASKS_OF_CLAIM: u32 = 1;
+
+/// How long a call looks at the files of lapsed claims, at most.
+const LOOK_MAX: Duration = Duration::from_secs(2);
 
 /// Lists the tasks that can be worked on now, most urgent first: open, not blocked, every
 /// dependency done, not claimed by another agent. Each comes with its first open step. claim takes
@@ -71,16 +81,28 @@ impl Operation for TasksNext {
         let limit = self.limit.unwrap_or(if claims { TASKS_OF_CLAIM } else { TASKS_DEFAULT });
         let plan = plan_kind("plan", self.plan)?;
         let query = NextQuery { workspace: self.workspace.clone(), plan, limit };
+        let env = Env { now: call.app.now(), call: call.scene.caller.facts() };
+        let next = call.view(&self.workspace, |docs| NextTasks::of(docs, &env, &query))?;
+        let left = LeftWork::of(&next);
         if !claims && release.is_none() {
-            let env = Env { now: call.app.now(), call: call.scene.caller.facts() };
-            return call
-                .read(&self.workspace, |docs| Ok(reply(&NextTasks::of(docs, &env, &query)?)));
+            return Ok(call.answer(Some(&self.workspace), reply(&next, &left)));
         }
-        let lease = claims.then(|| self.lease_seconds.unwrap_or(LEASE_SECONDS_DEFAULT));
+        let directory = call.scene.caller.directory.as_ref();
+        let claim = claims.then(|| ClaimTerms {
+            lease_seconds: self.lease_seconds.unwrap_or(LEASE_SECONDS_DEFAULT),
+            directory: directory.map(|path| path.to_string_lossy().into_owned()),
+        });
         call.write(&self.workspace, self.repeatable.idempotency_key, move |draft| {
-            take_next(draft, &query, release, lease)
+            take_next(draft, &query, release, (claim.as_ref(), &left))
         })
     }
+}
+
+/// How a task is taken.
+struct ClaimTerms {
+    lease_seconds: u32,
+    /// Where the caller works.
+    directory: Option<String>,
 }
 
 /// Releases a task, then takes the next one. The choice is part of the transaction, so agents that
@@ -89,7 +111,7 @@ fn take_next(
     draft: &mut TaskDraft<'_>,
     query: &NextQuery,
     release: Option<TaskId>,
-    lease: Option<u32>,
+    (claim, left): (Option<&ClaimTerms>, &LeftWork),
 ) -> TaskResult<CallReply> {
     let mut released = None;
     if let Some(task) = release {
@@ -99,12 +121,14 @@ fn take_next(
     let env = draft.env().clone();
     let mut next = NextTasks::of(draft.documents(), &env, query)?;
     next.released = released;
-    let warned = reply(&next);
-    let (Some(lease_seconds), Some(first)) = (lease, next.tasks.first()) else {
+    let warned = reply(&next, left);
+    let (Some(terms), Some(first)) = (claim, next.tasks.first()) else {
         return Ok(warned);
     };
     let task = first.id;
-    draft.apply(&TaskCommand::ClaimTask { task, lease_seconds })?;
+    let ClaimTerms { lease_seconds, directory } = terms;
+    let (lease_seconds, directory) = (*lease_seconds, directory.clone());
+    draft.apply(&TaskCommand::ClaimTask { task, lease_seconds, directory })?;
     draft.apply(&TaskCommand::MoveFocus { to: Some(task.into()) })?;
     let taken = NextTasks::of(draft.documents(), &env, query)?;
     let taken = NextTasks { claimed: Some(task), released, ..taken };
@@ -113,17 +137,53 @@ fn take_next(
 }
 
 /// The tasks, with a warning for each claim of another agent that has lapsed.
-fn reply(next: &NextTasks) -> CallReply {
+fn reply(next: &NextTasks, left: &LeftWork) -> CallReply {
     let mut reply = CallReply::new(next);
-    for NextTask { id, claim, .. } in &next.tasks {
-        let Some(claim) = claim.as_ref().filter(|claim| claim.lapsed == Some(true)) else {
-            continue;
-        };
+    for (id, claim) in lapsed(next) {
         let holder = claim.holder();
         let since = Timestamp(claim.claimed_at_ms).rfc3339();
-        let message = format!("{id} was claimed by {holder} at {since}; the claim has lapsed");
+        let mut message = format!("{id} was claimed by {holder} at {since}; the claim has lapsed");
+        if let Some(words) = left.words(claim) {
+            message.push_str("; ");
+            message.push_str(&words);
+        }
         let recovery = "Read the task and look at its files first: work may be half done.";
         reply.warn(WarningCode::ClaimLapsed, message, recovery);
     }
     reply
+}
+
+fn lapsed(next: &NextTasks) -> impl Iterator<Item = (TaskId, &ClaimView)> {
+    let claims =
+        next.tasks.iter().filter_map(|NextTask { id, claim, .. }| Some((*id, claim.as_ref()?)));
+    claims.filter(|(_, claim)| claim.lapsed == Some(true))
+}
+
+/// What the holders of lapsed claims left in their directories. It is looked for before a task is
+/// taken: no other call may wait for git.
+struct LeftWork(BTreeMap<String, bool>);
+
+impl LeftWork {
+    /// Starts git only for lapsed claims.
+    fn of(next: &NextTasks) -> Self {
+        let deadline = Instant::now() + LOOK_MAX;
+        let directories = lapsed(next).filter_map(|(_, claim)| claim.directory.as_deref());
+        let mut found = BTreeMap::new();
+        for directory in directories.collect::<BTreeSet<_>>() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if let Some(is_dirty) = checks::uncommitted_changes(Path::new(directory), left) {
+                found.insert(directory.to_owned(), is_dirty);
+            }
+        }
+        Self(found)
+    }
+
+    /// Nothing where nobody could look.
+    fn words(&self, claim: &ClaimView) -> Option<String> {
+        let directory = claim.directory.as_ref()?;
+        Some(match self.0.get(directory)? {
+            true => format!("there are uncommitted changes in {directory}"),
+            false => format!("there are no uncommitted changes in {directory}"),
+        })
+    }
 }

@@ -54,10 +54,18 @@ impl CheckedCall<'_> {
         workspace: &WorkspaceId,
         view: impl Fn(&TaskDocs) -> TaskResult<CallReply>,
     ) -> Result<CallAction, CallFailure> {
-        let reply = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), view);
-        let reply = reply.map_err(|error| failure(workspace, error))?;
-        let envelope = self.scene.success(workspace.as_str(), self.app.now(), reply);
-        Ok(CallAction::Answered(Box::new(envelope)))
+        let reply = self.view(workspace, view)?;
+        Ok(self.answer(Some(workspace), reply))
+    }
+
+    /// Reads anything from one snapshot of a workspace.
+    pub(crate) fn view<T>(
+        &self,
+        workspace: &WorkspaceId,
+        view: impl Fn(&TaskDocs) -> TaskResult<T>,
+    ) -> Result<T, CallFailure> {
+        let viewed = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), view);
+        viewed.map_err(|error| failure(workspace, error))
     }
 
     /// Changes a workspace as one transaction.

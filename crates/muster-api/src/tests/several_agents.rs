@@ -91,6 +91,51 @@ fn a_claimed_task_is_closed_by_its_holder_only_and_offered_again_once_the_claim_
     assert!(app.doctor().unwrap().damage.is_empty());
 }
 
+/// EASE-TEAM-2.
+#[test]
+fn a_lapsed_claim_says_whether_its_holder_left_uncommitted_changes() {
+    let clock = Arc::new(FixedClock::at(Timestamp(1_900_000_000_000)));
+    let options = AppOptions { toolset: Toolset::Full, ..AppOptions::default() };
+    let app = App::over(Arc::new(MemoryStore::new()), Arc::clone(&clock) as _, options);
+    plan_of(&app, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        assert!(git.args(arguments).current_dir(folder.path()).status().unwrap().success());
+    };
+    git(&["init", "-q"]);
+    let holder = Caller { directory: Some(folder.path().to_owned()), ..agent(1) };
+    let mut last = json!(null);
+    let mut offered = |holder: &Caller| {
+        let claim = json!({"claim": true, "lease_seconds": 60});
+        let taken = call_as(&app, holder, "tasks_next", claim);
+        assert_eq!(taken["result"]["claimed"], json!("TASK-001"));
+        clock.advance(60_000);
+        let next = call_as(&app, &agent(2), "tasks_next", json!({}));
+        assert!(next["result"]["tasks"][0]["claim"].get("directory").is_none(), "{next:#}");
+        last = taken["warnings"].clone();
+        next["warnings"][0]["message"].as_str().unwrap().to_owned()
+    };
+    let place = folder.path().display();
+    let clean = format!("the claim has lapsed; there are no uncommitted changes in {place}");
+    let dirty = format!("the claim has lapsed; there are uncommitted changes in {place}");
+    let message = offered(&holder);
+    assert!(message.ends_with(&clean), "{message}");
+    std::fs::write(folder.path().join("new"), "half").unwrap();
+    let message = offered(&holder);
+    assert!(message.ends_with(&dirty), "{message}");
+    let unknown = offered(&agent(3));
+    assert!(unknown.ends_with("the claim has lapsed"), "{unknown}");
+    let gone = Caller { directory: Some(folder.path().join("gone")), ..agent(4) };
+    let unknown = offered(&gone);
+    assert!(unknown.ends_with("the claim has lapsed"), "{unknown}");
+    offered(&holder);
+    offered(&agent(3));
+    let message = last[0]["message"].as_str().unwrap();
+    assert!(message.ends_with(&dirty), "the call that takes the task says it, too: {message}");
+    assert!(app.doctor().unwrap().damage.is_empty());
+}
+
 /// EASE-TEAM-1.
 #[test]
 fn a_connection_keeps_the_focus_that_it_has_set() {

@@ -26,6 +26,9 @@ pub struct TaskClaim {
     /// When the holder last wrote to the task.
     pub renewed_at: Timestamp,
     pub lease_seconds: u32,
+    /// Where the holder works, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 impl TaskClaim {
@@ -82,6 +85,9 @@ pub struct ClaimView {
     /// Whether it has lapsed, where the view knows the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lapsed: Option<bool>,
+    /// Where the holder works. Not shown: only whether work was left there matters to others.
+    #[serde(skip)]
+    pub directory: Option<String>,
 }
 
 impl ClaimView {
@@ -94,6 +100,7 @@ impl ClaimView {
             lapses_at_ms: claim.until().0,
             age_seconds: None,
             lapsed: None,
+            directory: claim.directory.clone(),
         }
     }
 

@@ -149,6 +149,8 @@ pub enum TaskCommand {
     ClaimTask {
         task: TaskId,
         lease_seconds: u32,
+        /// Where the caller works, if that is known.
+        directory: Option<String>,
     },
     /// End the claim of a task.
     ReleaseClaim {

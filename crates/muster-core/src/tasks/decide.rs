@@ -89,8 +89,8 @@ pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decis
         TaskCommand::FinishCheck { run, result } => check::finish(docs, *run, result),
         TaskCommand::AnswerCheck { run, by } => check::answer(docs, *run, *by),
         TaskCommand::InterruptCheck { run, reason } => check::interrupt(docs, *run, reason),
-        TaskCommand::ClaimTask { task, lease_seconds } => {
-            claim::take(docs, env, *task, *lease_seconds)
+        TaskCommand::ClaimTask { task, lease_seconds, directory } => {
+            claim::take(docs, env, *task, (*lease_seconds, directory.as_ref()))
         }
         TaskCommand::ReleaseClaim { task } => claim::release(docs, env, *task),
         TaskCommand::MoveFocus { to } => move_focus(docs, *to),

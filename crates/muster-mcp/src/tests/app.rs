@@ -54,6 +54,9 @@ async fn filled(wire: &mut Wire) {
     assert_eq!(answer["result"]["structuredContent"]["result"]["id"], "TASK-001", "{answer}");
 }
 
+/// Bytes of a reply around the text and the structure of its result.
+const FRAME_BYTES_MAX: usize = 160;
+
 #[tokio::test]
 async fn a_result_says_the_same_as_text_and_as_structure() {
     let home = Home::new();
@@ -93,11 +96,38 @@ async fn the_stateless_revision_gets_the_envelope_as_structure_only() {
     assert!(envelope.len() > 1_500, "a view worth the name: {envelope}");
     let bytes = answer.to_string().len();
     assert!(bytes * 10 <= envelope.len() * 11, "{bytes} bytes for {}", envelope.len());
+}
 
-    let (text, answer) =
-        ask("tasks_radar", json!({"workspace": WORKSPACE, "task": "TASK-999"})).await;
-    assert_eq!(answer["result"]["isError"], true);
-    assert_eq!(text, answer["result"]["structuredContent"].to_string(), "errors are read as text");
+/// Many hosts show a model only the text of a refusal; the rest is sent once.
+#[tokio::test]
+async fn the_stateless_revision_gets_a_refusal_as_one_line_and_structure() {
+    let home = Home::new();
+    let mut wire = home.wire();
+    filled(&mut wire).await;
+    let checkpoints = json!({"criteria": false});
+    let closing = json!({"task": "TASK-001", "path": "s:0", "checkpoints": checkpoints});
+    let refusals = [
+        ("tasks_radar", json!({"task": "TASK-999"}), ""),
+        ("tasks_create", json!({"title": "x", "two\nlines": 1}), ""),
+        ("tasks_edit", json!({"task": "TASK-001", "title": "n", "expected_revision": 7}), ""),
+        ("tasks_close_step", closing, " unconfirmed: it runs; tests"),
+    ];
+    for (tool, mut arguments, subject) in refusals {
+        arguments["workspace"] = json!(WORKSPACE);
+        let params = json!({"name": tool, "arguments": arguments});
+        let answer = wire.ask(stateless(3, "tools/call", params)).await;
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().expect("text");
+        let envelope = result["structuredContent"].to_string().len();
+        let bytes = answer.to_string().len();
+        println!("{tool}: {bytes} bytes for {envelope}: {text}");
+        let error = &result["structuredContent"]["error"];
+        let [code, message, recovery] =
+            ["code", "message", "recovery"].map(|key| error[key].as_str().expect("text"));
+        let line = format!("{code}: {message}. {recovery}{subject}").replace('\n', " ");
+        assert_eq!((text, &result["isError"]), (line.as_str(), &json!(true)));
+        assert!(bytes <= envelope + text.len() + FRAME_BYTES_MAX, "{bytes} for {envelope}");
+    }
 }
 
 #[tokio::test]

@@ -222,7 +222,7 @@ fn params(invocation: &Invocation) -> Value {
 enum TextForm {
     /// The same as the structure (TASKS-MCP-5).
     Envelope,
-    /// One line for people, unless it is a refusal (EASE-COST-3).
+    /// One line: that it succeeded, or the error's code, message and recovery (EASE-COST-3).
     Line,
 }
 
@@ -247,7 +247,8 @@ fn understand(message: &Value, form: TextForm) -> Result<Answer, String> {
     let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
     let fits = match form {
         TextForm::Line if envelope["success"] == true => text.ends_with(": ok"),
-        TextForm::Line | TextForm::Envelope => text == envelope.to_string().as_str(),
+        TextForm::Line => is_line_of(text, &envelope["error"]),
+        TextForm::Envelope => text == envelope.to_string().as_str(),
     };
     if !fits {
         return Err(format!("the text of the result is wrong: {result}"));
@@ -257,4 +258,13 @@ fn understand(message: &Value, form: TextForm) -> Result<Answer, String> {
         return Err(format!("isError is {} for {envelope}", result["isError"]));
     }
     Ok(Answer::Envelope(envelope.clone()))
+}
+
+/// Whether a refusal's text is enough for a model that is shown nothing else.
+fn is_line_of(text: &str, error: &Value) -> bool {
+    let says = |key: &str| {
+        let part = error[key].as_str().unwrap_or_default();
+        text.contains(&part.replace(char::is_control, " "))
+    };
+    !text.contains('\n') && ["code", "message", "recovery"].into_iter().all(says)
 }

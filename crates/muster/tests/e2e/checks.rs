@@ -104,10 +104,14 @@ pub(crate) fn text(path: &Path) -> &str {
 }
 
 fn is_running(marker: &str) -> bool {
+    running(marker) > 0
+}
+
+/// How many processes have this in their command line.
+fn running(marker: &str) -> usize {
     let listed = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    listed.map(|entry| entry.path().join("cmdline")).any(|path| {
-        fs::read(path).is_ok_and(|line| String::from_utf8_lossy(&line).contains(marker))
-    })
+    let lines = listed.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(marker)).count()
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -1,11 +1,8 @@
 //! One file, link or other entry of a tree.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path, time::Duration};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use rustix::fs::{FileType, Stat};
-
-/// A file that changed this recently may change again without a new time stamp.
-const YOUNG: Duration = Duration::from_secs(2);
 
 /// What an entry is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,14 +68,6 @@ impl FileStamp {
             modified: (wide(data.st_mtime), wide(data.st_mtime_nsec)),
             changed: (wide(data.st_ctime), wide(data.st_ctime_nsec)),
         }
-    }
-
-    /// Whether a later change could leave the stamp as it is.
-    pub(super) fn is_young(&self, now: Duration) -> bool {
-        let recent = now.saturating_sub(YOUNG).as_secs();
-        [self.modified, self.changed]
-            .iter()
-            .any(|(seconds, _)| u64::try_from(*seconds).is_ok_and(|seconds| seconds >= recent))
     }
 }
 

@@ -11,7 +11,6 @@ use std::{
     os::{fd::BorrowedFd, unix::ffi::OsStrExt as _},
     path::Path,
     sync::Arc,
-    time::Duration,
 };
 
 use rustix::fs::{
@@ -22,6 +21,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     CHUNK_BYTES,
     entry::{EntryKind, FileStamp, TreeEntry, permissions},
+    settled::SettledStamps,
 };
 
 /// What a folder holds of the tree.
@@ -105,8 +105,12 @@ impl OpenFolder {
     }
 
     /// Reads entries of this folder; `known` is what it held before.
-    pub(super) fn reader<'a>(&'a self, known: &'a [ListedItem], now: Duration) -> EntryReader<'a> {
-        EntryReader { folder: self, known, now, chunk: Vec::new(), work: 0 }
+    pub(super) fn reader<'a>(
+        &'a self,
+        known: &'a [ListedItem],
+        settled: &'a SettledStamps,
+    ) -> EntryReader<'a> {
+        EntryReader { folder: self, known, settled, chunk: Vec::new(), work: 0 }
     }
 }
 
@@ -126,8 +130,8 @@ fn path_order(one: &Child, other: &Child) -> Ordering {
 pub(super) struct EntryReader<'a> {
     folder: &'a OpenFolder,
     known: &'a [ListedItem],
-    /// When the walk began; a file that changes later is young, too.
-    now: Duration,
+    /// As of the beginning of the walk: no file that changes later is among them.
+    settled: &'a SettledStamps,
     chunk: Vec<u8>,
     /// What was read and need not be read again: a number for each file, which grows with its
     /// size.
@@ -156,7 +160,7 @@ impl EntryReader<'_> {
             }
             EntryKind::Pipe | EntryKind::Device => [0; 32],
         };
-        let is_settled = !stamp.is_young(self.now);
+        let is_settled = self.settled.cover(&data, &stamp);
         if is_settled {
             self.work += 1 + u64::try_from(stamp.size).unwrap_or(0) / CHUNK_BYTES as u64;
         }

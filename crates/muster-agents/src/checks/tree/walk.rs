@@ -12,14 +12,15 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use super::{
     EntryKind, Tree, TreeCache, TreeError,
     entry::TreeEntry,
     folder::{ListedItem, Listing, OpenFolder, below},
-    is_repository, unreadable,
+    is_repository,
+    settled::SettledStamps,
+    unreadable,
 };
 use crate::checks::head::{GitReader, Head, HeadFolder};
 
@@ -72,8 +73,7 @@ struct Progress {
 pub(super) struct TreeWalk<'a> {
     root: &'a Path,
     known: &'a TreeCache,
-    /// When the walk began.
-    now: Duration,
+    settled: SettledStamps,
     heads: Mutex<BTreeMap<Box<[u8]>, Arc<Head>>>,
     progress: Mutex<Progress>,
     changed: Condvar,
@@ -87,7 +87,7 @@ impl<'a> TreeWalk<'a> {
         Self {
             root,
             known,
-            now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+            settled: SettledStamps::at(root),
             heads: Mutex::default(),
             progress: Mutex::default(),
             changed: Condvar::new(),
@@ -201,7 +201,7 @@ impl<'a> TreeWalk<'a> {
         let place = below(self.root, &job.path);
         let folder = OpenFolder::open(&place).map_err(|error| unreadable(&place, error))?;
         let known = self.known.folders.get(&job.path).map_or(&[][..], |known| &known.items);
-        let mut reader = folder.reader(known, self.now);
+        let mut reader = folder.reader(known, &self.settled);
         let of_commit = job.level.head.folder(job.level.within(&job.path));
         let mut listing = Listing { items: Vec::new(), is_whole: !job.is_ignored };
         let mut jobs = Vec::new();

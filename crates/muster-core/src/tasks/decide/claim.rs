@@ -13,13 +13,19 @@ use crate::{
     },
 };
 
-pub(super) fn take(docs: &TaskDocs, env: &Env, id: TaskId, lease_seconds: u32) -> Decision {
+pub(super) fn take(
+    docs: &TaskDocs,
+    env: &Env,
+    id: TaskId,
+    (lease_seconds, directory): (u32, Option<&String>),
+) -> Decision {
     let task = lookup::task(docs, id)?;
     if let Some(claim) = task.claim.as_ref().filter(|claim| claim.is_of_another(env)) {
         return reject(TaskRejection::Claimed { task: id, claim: claim.clone() });
     }
     let connection = env.call.connection.clone();
-    Ok(vec![set(task, ClaimChange::Taken { connection, lease_seconds })])
+    let directory = directory.cloned();
+    Ok(vec![set(task, ClaimChange::Taken { connection, lease_seconds, directory })])
 }
 
 /// Releasing a task that is not claimed changes nothing.

@@ -24,6 +24,9 @@ pub enum ClaimChange {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         connection: Option<ConnectionId>,
         lease_seconds: u32,
+        /// Where the holder works, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<String>,
     },
     /// The holder wrote to the task; only for replay.
     Renewed,

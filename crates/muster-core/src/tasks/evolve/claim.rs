@@ -2,7 +2,7 @@
 
 use super::{Applied, Moment, change_task, change_workspace};
 use crate::{
-    Author, CallFacts, ConnectionId,
+    Author, CallFacts,
     tasks::{
         TaskDocs,
         claim::TaskClaim,
@@ -18,8 +18,16 @@ pub(super) fn set(
     moment: Moment,
 ) -> Applied {
     match &set.change {
-        ClaimChange::Taken { connection, lease_seconds } => {
-            taken(docs, set.task, (by, connection.as_ref()), *lease_seconds, moment)?;
+        ClaimChange::Taken { connection, lease_seconds, directory } => {
+            let claim = TaskClaim {
+                by: by.cloned(),
+                connection: connection.clone(),
+                since: moment.at,
+                renewed_at: moment.at,
+                lease_seconds: *lease_seconds,
+                directory: directory.clone(),
+            };
+            taken(docs, set.task, claim)?;
             change_workspace(docs, |workspace| {
                 workspace.claimed.insert(set.task);
             })
@@ -34,28 +42,19 @@ pub(super) fn set(
 }
 
 /// A holder that takes its own task again keeps the time at which it took it first.
-fn taken(
-    docs: &mut TaskDocs,
-    task: TaskId,
-    (by, connection): (Option<&Author>, Option<&ConnectionId>),
-    lease_seconds: u32,
-    moment: Moment,
-) -> Applied {
-    let holder =
-        CallFacts { by: by.cloned().map(Into::into), connection: connection.cloned(), files: None };
+fn taken(docs: &mut TaskDocs, task: TaskId, mut claim: TaskClaim) -> Applied {
+    let holder = CallFacts {
+        by: claim.by.clone().map(Into::into),
+        connection: claim.connection.clone(),
+        files: None,
+    };
     change_task(docs, task, |task| {
         let own = task
             .claim
             .as_ref()
-            .filter(|claim| claim.is_in_force(moment.at) && claim.is_held_by(&holder));
-        let since = own.map_or(moment.at, |claim| claim.since);
-        task.claim = Some(TaskClaim {
-            by: by.cloned(),
-            connection: connection.cloned(),
-            since,
-            renewed_at: moment.at,
-            lease_seconds,
-        });
+            .filter(|known| known.is_in_force(claim.since) && known.is_held_by(&holder));
+        claim.since = own.map_or(claim.since, |known| known.since);
+        task.claim = Some(claim);
     })
 }
 

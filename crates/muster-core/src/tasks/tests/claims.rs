@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     Aggregate as _, Author, AuthorKind, AuthorSurface, ConnectionId,
     tasks::{
-        claim::LEASE_SECONDS_DEFAULT,
+        claim::{LEASE_SECONDS_DEFAULT, TaskClaim},
         entity::TaskStatus,
         event::{ClaimChange, ClaimSet},
         history::Addressed,
@@ -32,7 +32,8 @@ fn person() -> CallFacts {
 }
 
 fn claim(task: u64) -> TaskCommand {
-    TaskCommand::ClaimTask { task: TaskId(task), lease_seconds: LEASE_SECONDS_DEFAULT }
+    let directory = Some(format!("/projects/{task}"));
+    TaskCommand::ClaimTask { task: TaskId(task), lease_seconds: LEASE_SECONDS_DEFAULT, directory }
 }
 
 fn release(task: u64) -> TaskCommand {
@@ -114,6 +115,20 @@ fn redo_closes_no_step_of_another_agent() {
     room.as_caller(agent(1)).accept(TaskCommand::Restore { op_seq, undo: false });
 }
 
+/// Stores of older versions have such events, and documents that follow from them.
+#[test]
+fn a_claim_that_was_stored_without_a_directory_is_written_as_it_was() {
+    let stored =
+        r#"{"task":"TASK-001","parent":"PLAN-001","change":{"taken":{"lease_seconds":60}}}"#;
+    let event: ClaimSet = serde_json::from_str(stored).unwrap();
+    let change = ClaimChange::Taken { connection: None, lease_seconds: 60, directory: None };
+    assert_eq!(event, ClaimSet { task: TaskId(1), parent: PlanId(1), change });
+    assert_eq!(serde_json::to_string(&event).unwrap(), stored);
+    let stored = r#"{"since":1,"renewed_at":2,"lease_seconds":60}"#;
+    let claim: TaskClaim = serde_json::from_str(stored).unwrap();
+    assert_eq!(serde_json::to_string(&claim).unwrap(), stored);
+}
+
 #[test]
 fn every_write_of_the_holder_starts_the_lease_again() {
     let mut room = Room::with_task();
@@ -130,6 +145,7 @@ fn every_write_of_the_holder_starts_the_lease_again() {
     assert_eq!(room.accept(note(1)).len(), 1, "a note of another agent renews nothing");
     room.as_caller(agent(1)).accept(claim(1));
     assert_eq!(room.task(1).claim.clone().unwrap().since, since, "claimed again, held since then");
+    assert_eq!(room.task(1).claim.clone().unwrap().directory.as_deref(), Some("/projects/1"));
     assert_eq!(room.replayed(1), *room.task(1));
 }
 

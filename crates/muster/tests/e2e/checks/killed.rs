@@ -1,12 +1,18 @@
 //! Muster is killed at random moments of a check: no verdict that was printed is lost, none is made
 //! up, and no process is left. `MUSTER_TEST_FULL=1` asks for many more kills.
 
-use std::{collections::BTreeMap, fs, process::Stdio, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
+};
 
 use muster_testkit::faults::Chance;
 use serde_json::Value;
 
-use super::{Project, is_running, text};
+use super::{Project, running, text};
 use crate::program;
 
 const SEED: u64 = 20_261_118;
@@ -60,23 +66,40 @@ fn payload<'a>(line: &'a Value, kind: &str) -> Option<&'a Value> {
     (event["type"] == kind).then(|| &event["fact"])
 }
 
-#[test]
-fn no_kill_loses_or_invents_a_verdict_takes_time() {
-    let marker = format!("52{}", std::process::id());
-    let checks = format!(
-        "workspace = \"acme\"\n[checks.good]\nrun = \"sh test.sh; echo x >> ../ended\"\n\
-         [checks.bad]\nrun = \"sh test.sh; exit 1\"\n[checks.copied]\n\
-         run = \"sh test.sh; echo x >> '{}'\"\nclean = true\n",
-        "MARKED"
-    );
-    let project = Project::new("");
-    let ended = project.path("ended");
-    project.write("muster.toml", &checks.replace("MARKED", text(&ended)));
-    project.write("test.sh", &format!("(setsid sleep {marker} &)\nsleep 0.2\n"));
-    project.trust("yes");
+/// What was counted over many kills.
+struct Figures {
+    kills: usize,
+    told: usize,
+    /// Verdicts that were printed and are not in the log.
+    lost: Vec<String>,
+    /// Verdicts in the log that the check cannot have come to.
+    invented: Vec<String>,
+    interrupted: usize,
+    processes_left: usize,
+    checkouts_left: usize,
+    took: Duration,
+}
+
+impl Figures {
+    #[expect(clippy::print_stdout, reason = "the figures are what a full run is for")]
+    fn print(&self) {
+        let Self { kills, told, lost, invented, interrupted, .. } = self;
+        let Self { processes_left, checkouts_left, took, .. } = self;
+        println!(
+            "{kills} kills, {told} verdicts told, {} lost, {} invented, {interrupted} runs \
+             interrupted, {processes_left} processes and {checkouts_left} checkouts left, {} s",
+            lost.len(),
+            invented.len(),
+            took.as_secs(),
+        );
+    }
+}
+
+/// Starts checks and kills each at a random moment; returns the verdicts that were printed.
+fn kill_checks(project: &Project) -> BTreeMap<String, String> {
     let (work, store) = (project.path("work"), project.store());
     let mut chance = Chance::new(SEED);
-    let mut told: BTreeMap<String, String> = BTreeMap::new();
+    let mut told = BTreeMap::new();
     for round in 0..kills() {
         let name = ["good", "bad", "copied"][round % 3];
         let place = ["--dir", text(&work), "--storage-dir", text(&store)];
@@ -92,26 +115,58 @@ fn no_kill_loses_or_invents_a_verdict_takes_time() {
             told.insert(word(&row["run"]), word(&row["verdict"]));
         }
     }
+    told
+}
+
+/// Verdicts in the log that no run of the check can explain: another one than the check always
+/// has, or more passes than runs came to their end.
+fn invented(runs: &Runs, ended: usize) -> Vec<String> {
+    let expected = |run: &str| if runs.checks[run] == "bad" { "failed" } else { "passed" };
+    let known = runs.ends.iter().filter_map(|(run, verdict)| Some((run, verdict.as_ref()?)));
+    let (passed, failed): (Vec<_>, Vec<_>) = known.partition(|(_, verdict)| *verdict == "passed");
+    let wrong = passed.iter().chain(&failed).filter(|(run, verdict)| *verdict != expected(run));
+    let wrong = wrong.map(|(run, verdict)| format!("{run} of {}: {verdict}", runs.checks[*run]));
+    let surplus = passed.len().checked_sub(ended + 1).map(|more| format!("{} passes", more + 1));
+    wrong.chain(surplus).collect()
+}
+
+#[test]
+fn no_kill_loses_or_invents_a_verdict_takes_time() {
+    let began = Instant::now();
+    let marker = format!("52{}", std::process::id());
+    let project = Project::new("");
+    let ended = project.path("ended");
+    let checks = format!(
+        "workspace = \"acme\"\n[checks.good]\nrun = \"sh test.sh; echo x >> ../ended\"\n\
+         [checks.bad]\nrun = \"sh test.sh; exit 1\"\n[checks.copied]\n\
+         run = \"sh test.sh; echo x >> '{}'\"\nclean = true\n",
+        text(&ended)
+    );
+    project.write("muster.toml", &checks);
+    project.write("test.sh", &format!("(setsid sleep {marker} &)\nsleep 0.2\n"));
+    project.trust("yes");
+    let told = kill_checks(&project);
     assert!(!project.check(&["bad"]).status.success(), "and what is left of the last is ended");
-    assert!(!is_running(&marker));
-    let checkouts = fs::read_dir(store.join("checks/clean"));
-    let left =
-        checkouts.into_iter().flatten().filter(|entry| entry.as_ref().unwrap().path().is_dir());
-    assert_eq!(left.count(), 0);
     let runs = Runs::of(&project.exported("export"));
     assert_eq!(runs.checks.len(), runs.ends.len(), "every run has ended");
-    for (run, verdict) in &told {
-        assert_eq!(runs.ends[run].as_ref(), Some(verdict), "{run} was lost");
-    }
-    let mut passed = 0;
-    for (run, verdict) in &runs.ends {
-        let Some(verdict) = verdict else { continue };
-        let expected = if runs.checks[run] == "bad" { "failed" } else { "passed" };
-        assert_eq!(verdict, expected, "{run} of {}", runs.checks[run]);
-        passed += usize::from(verdict == "passed");
-    }
+    let checkouts = fs::read_dir(project.store().join("checks/clean"));
+    let left =
+        checkouts.into_iter().flatten().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    let lost = told.iter().filter(|(run, verdict)| runs.ends[*run].as_ref() != Some(verdict));
     let ended = fs::read_to_string(ended).map_or(0, |ended| ended.lines().count());
-    assert!(passed <= ended, "{passed} passes of {ended} runs that came to their end");
-    assert!(runs.ends.len() > told.len(), "some kills came in the middle");
+    let figures = Figures {
+        kills: kills(),
+        told: told.len(),
+        lost: lost.map(|(run, verdict)| format!("{run}: {verdict}")).collect(),
+        invented: invented(&runs, ended),
+        interrupted: runs.ends.values().filter(|verdict| verdict.is_none()).count(),
+        processes_left: running(&marker),
+        checkouts_left: left.count(),
+        took: began.elapsed(),
+    };
+    figures.print();
+    assert_eq!((figures.lost, figures.invented), (Vec::new(), Vec::new()));
+    assert_eq!((figures.processes_left, figures.checkouts_left), (0, 0));
+    assert!(figures.interrupted > 0, "some kills came in the middle");
     project.is_sound();
 }
