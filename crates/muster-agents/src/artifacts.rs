@@ -8,6 +8,7 @@ use std::{
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use muster_core::run::{
@@ -16,6 +17,9 @@ use muster_core::run::{
     id::{ArtifactId, RunId},
 };
 use rustix::fs::{Mode, OFlags, openat};
+use tokio::sync::Semaphore;
+
+use super::logfile::LOGS_OPEN_MAX;
 
 const NAME_CHARS_MAX: usize = 100;
 /// Upper limit of one read.
@@ -25,6 +29,8 @@ pub const CHUNK_BYTES_MAX: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     runs: PathBuf,
+    /// Permits for files of events that stay open.
+    pub(crate) open_logs: Arc<Semaphore>,
 }
 
 pub(crate) struct ArtifactDraft<'a> {
@@ -60,7 +66,7 @@ pub struct ArtifactChunk {
 impl Files {
     /// The files below a storage folder.
     pub(crate) fn below(home: &Path) -> Self {
-        Self { runs: home.join("runs") }
+        Self { runs: home.join("runs"), open_logs: Arc::new(Semaphore::new(LOGS_OPEN_MAX)) }
     }
 
     pub(crate) fn of_run(&self, run: RunId) -> PathBuf {

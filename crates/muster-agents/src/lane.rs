@@ -249,7 +249,6 @@ impl RunLane {
     async fn catch_up_file(&mut self) {
         let shared = Arc::clone(&self.shared);
         let run = self.run;
-        let after = self.after;
         let log = self.log.clone();
         let repaired = move || {
             let is_there = |docs: &muster_core::Documents<Room>| {
@@ -257,7 +256,7 @@ impl RunLane {
             };
             // A deleted run gets no file.
             match shared.engine.read::<Room, bool>(&run.stream(), is_there) {
-                Ok(true) => log.repair(shared.engine.store(), run, after),
+                Ok(true) => log.repair(shared.engine.store(), run),
                 Ok(false) | Err(_) => Ok(()),
             }
         };
@@ -274,6 +273,8 @@ impl RunLane {
 
     async fn write_snapshot(&mut self) {
         self.snapshot_due = None;
+        // A run that writes opens its file again; one that rests holds none open.
+        self.log.rest();
         let shared = Arc::clone(&self.shared);
         let run = self.run;
         let engine = Arc::clone(&self.shared.engine);

@@ -10,13 +10,16 @@
 //! again it receives the range it missed ([`News::Gap`]). Other followers are not affected.
 
 mod batch;
+mod delivery;
+mod pace;
 mod page;
+mod poll;
 mod ring;
 
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, Mutex, MutexGuard, Once, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -28,31 +31,18 @@ use tokio::{sync::watch, task::AbortHandle};
 
 pub use self::batch::Batch;
 use self::{
+    delivery::Deliveries,
+    pace::{PACE, Pace},
     page::FeedPage,
+    poll::Poller,
     ring::{EventRing, RingPosition},
 };
 use crate::growth::{GrowthHub, GrowthListener, StreamScope};
 
-/// Minimum time between two reads of a busy stream, so that events that come close together travel
-/// together.
-const PACE: Duration = Duration::from_millis(1);
-/// Added per follower: waking a follower costs about half of this, so more followers make larger
-/// batches worthwhile.
-const PACE_PER_FOLLOWER: Duration = Duration::from_micros(20);
-/// The same under load, so that writers get most of the time.
-const PACE_PER_FOLLOWER_BUSY: Duration = Duration::from_micros(100);
-/// A stream with more events per second is busy. Low, because a machine that cannot keep up has few
-/// of them, and must not be woken more often for it.
-const BUSY_EVENTS_PER_SECOND: u128 = 100;
-/// Upper limit of the pause before new events are read.
-const PACE_MAX: Duration = Duration::from_millis(100);
 /// After this many commits the log is read immediately, before the ring overflows.
 const PACE_COMMITS_MAX: u64 = 128;
 /// Pause after a read that failed: no later commit may come to wake the feed.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How often other processes' commits are polled while there are followers.
-const POLL_INTERVAL: Duration = Duration::from_millis(40);
-
 /// Encodes an event for followers.
 pub type Encode = fn(stream: &str, event: &EventRow) -> Encoded;
 
@@ -91,12 +81,12 @@ pub(crate) struct Feeds {
     store: Arc<dyn Store>,
     hub: Arc<GrowthHub>,
     open: Mutex<HashMap<String, Weak<Feed>>>,
-    poller: Once,
+    poller: Poller,
 }
 
 impl Feeds {
     pub(crate) fn of(store: Arc<dyn Store>, hub: Arc<GrowthHub>) -> Arc<Self> {
-        Arc::new(Self { store, hub, open: Mutex::default(), poller: Once::new() })
+        Arc::new(Self { store, hub, open: Mutex::default(), poller: Poller::default() })
     }
 
     /// Follows a stream after a sequence number; needs an asynchronous runtime.
@@ -134,46 +124,13 @@ impl Feeds {
         open.insert(name, Arc::downgrade(&feed));
         let task = tokio::spawn(drive(Arc::downgrade(&feed), growth));
         *feed.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.abort_handle());
-        self.poller.call_once(|| self.watch_other_processes());
+        drop(open);
+        self.poller.watch(self);
         Ok(feed)
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<String, Weak<Feed>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Polls for commits of other processes while there are followers, until the engine is dropped.
-    fn watch_other_processes(self: &Arc<Self>) {
-        let feeds = Arc::downgrade(self);
-        let run = move || {
-            let mut seen = 0;
-            while let Some(feeds) = feeds.upgrade() {
-                feeds.poll(&mut seen);
-                drop(feeds);
-                std::thread::sleep(POLL_INTERVAL);
-            }
-        };
-        let thread = std::thread::Builder::new().name("muster-poller".to_owned()).spawn(run);
-        if let Err(error) = thread {
-            tracing::error!(
-                %error,
-                "could not start the poller; commits of other processes will be seen late"
-            );
-        }
-    }
-
-    fn poll(&self, seen: &mut u64) {
-        if self.open().values().all(|feed| feed.strong_count() == 0) {
-            return;
-        }
-        match self.store.position() {
-            Ok(position) if position != *seen => {
-                *seen = position;
-                self.hub.wake_all();
-            }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "could not poll for new events"),
-        }
     }
 }
 
@@ -205,6 +162,7 @@ struct Feed {
     ring: Mutex<EventRing>,
     news: watch::Sender<()>,
     followers: AtomicUsize,
+    deliveries: Arc<Deliveries>,
     task: Mutex<Option<AbortHandle>>,
 }
 
@@ -242,6 +200,7 @@ impl Feed {
             ring: Mutex::new(EventRing::starting_after(head)),
             news: watch::Sender::new(()),
             followers: AtomicUsize::new(0),
+            deliveries: Arc::default(),
             task: Mutex::default(),
         })
     }
@@ -264,6 +223,7 @@ impl Feed {
             }
             drop(ring);
             if news {
+                self.deliveries.announce();
                 self.news.send_replace(());
             }
             if page.ended || !page.full {
@@ -281,19 +241,11 @@ impl Feed {
             cause: error.to_string(),
         })?
     }
-
-    /// Pause before the next read, given how many events the last one found, and since when.
-    fn pace(&self, found: u64, within: Duration) -> Duration {
-        let busy = u128::from(found) * 1_000_000 > within.as_micros() * BUSY_EVENTS_PER_SECOND;
-        let followers = u32::try_from(self.followers.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
-        let each = if busy { PACE_PER_FOLLOWER_BUSY } else { PACE_PER_FOLLOWER };
-        (PACE + each.saturating_mul(followers)).min(PACE_MAX)
-    }
 }
 
 /// The task of a feed; dropping the feed aborts it.
 async fn drive(feed: Weak<Feed>, mut growth: GrowthListener) {
-    let mut looked = Instant::now();
+    let mut pace = Pace::starting_at(Instant::now());
     loop {
         let Some(followed) = feed.upgrade() else { return };
         // Taken before the log is read, so that a commit in between wakes this task again.
@@ -314,11 +266,31 @@ async fn drive(feed: Weak<Feed>, mut growth: GrowthListener) {
             }
         }
         let found = followed.ring().last().saturating_sub(before);
-        let pace = followed.pace(found, std::mem::replace(&mut looked, Instant::now()).elapsed());
+        pace.record(found, Instant::now());
+        let pause = pace.pause(followed.followers.load(Ordering::Relaxed));
+        let deliveries = (!pace.is_busy()).then(|| Arc::clone(&followed.deliveries));
         drop(followed);
-        if tokio::time::timeout(pace, growth.wait(PACE_COMMITS_MAX)).await.is_err() {
+        let is_full = tokio::select! {
+            () = growth.wait(PACE_COMMITS_MAX) => true,
+            () = rest(pause, deliveries) => false,
+        };
+        if !is_full {
             growth.wait(1).await;
         }
+    }
+}
+
+/// The pause between two reads. It ends early when every follower has taken the events of the last
+/// read: waiting longer would gather more events, but nobody is busy with the earlier ones.
+async fn rest(pause: Duration, deliveries: Option<Arc<Deliveries>>) {
+    let Some(deliveries) = deliveries else { return tokio::time::sleep(pause).await };
+    let taken = async {
+        tokio::time::sleep(PACE).await;
+        deliveries.done().await;
+    };
+    // A follower that does not read has no say: then the pause has its full length.
+    if tokio::time::timeout(pause, taken).await.is_err() {
+        tracing::trace!("a feed reads on before all of its followers have");
     }
 }
 
@@ -329,13 +301,15 @@ pub struct Follower {
     after: u64,
     /// Whether it has caught up once; before that it reads the log at its own speed.
     live: bool,
+    /// The round of deliveries after which it had taken everything.
+    settled: Option<u64>,
 }
 
 impl Follower {
     fn new(feed: Arc<Feed>, after: u64) -> Self {
         feed.followers.fetch_add(1, Ordering::Relaxed);
         let news = feed.news.subscribe();
-        Self { feed, news, after, live: false }
+        Self { feed, news, after, live: false, settled: None }
     }
 
     /// A follower that begins with the next event.
@@ -361,6 +335,7 @@ impl Follower {
                 RingPosition::Ended => return Ok(News::End),
                 RingPosition::Newest => {
                     self.live = true;
+                    self.feed.deliveries.settle(&mut self.settled);
                     // The sender lives in the feed, which this follower holds.
                     if self.news.changed().await.is_err() {
                         return Ok(News::End);
@@ -392,5 +367,6 @@ impl Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         self.feed.followers.fetch_sub(1, Ordering::Relaxed);
+        self.feed.deliveries.leave(self.settled);
     }
 }

@@ -34,38 +34,64 @@ impl StreamScope {
     }
 }
 
-type Listeners = Vec<(StreamScope, Weak<watch::Sender<Growth>>)>;
+#[derive(Default)]
+struct Listeners {
+    each: Vec<(StreamScope, Weak<watch::Sender<Growth>>)>,
+    /// Position in the log up to which every commit was reported to those that it concerns.
+    reported: u64,
+}
 
 /// The listeners of one engine.
 #[derive(Default)]
 pub(crate) struct GrowthHub(Mutex<Listeners>);
 
+/// A commit of this process to one stream.
+pub(crate) struct StreamCommit<'a> {
+    pub(crate) stream: &'a str,
+    /// Number of the first new event.
+    pub(crate) first: u64,
+    /// Positions of the first and the last new event in the log.
+    pub(crate) positions: (u64, u64),
+}
+
 impl GrowthHub {
     pub(crate) fn listen(&self, scope: StreamScope) -> GrowthListener {
         let growth = Arc::new(watch::Sender::new(Growth::default()));
-        self.listeners().push((scope, Arc::downgrade(&growth)));
+        self.listeners().each.push((scope, Arc::downgrade(&growth)));
         GrowthListener { commits: growth.subscribe(), growth }
     }
 
-    /// Reports a commit to a stream.
-    pub(crate) fn notify(&self, stream: &str, from: u64) {
+    /// Reports a commit of this process.
+    pub(crate) fn notify(&self, commit: &StreamCommit<'_>) {
+        let StreamCommit { stream, first, positions } = *commit;
         let mut listeners = self.listeners();
-        listeners.retain(|(_, growth)| growth.strong_count() > 0);
-        let interested = listeners.iter().filter(|(scope, _)| scope.includes(stream));
+        // Positions in between are of other processes, and are left to the poller.
+        if positions.0 == listeners.reported + 1 {
+            listeners.reported = positions.1;
+        }
+        listeners.each.retain(|(_, growth)| growth.strong_count() > 0);
+        let interested = listeners.each.iter().filter(|(scope, _)| scope.includes(stream));
         for growth in interested.filter_map(|(_, growth)| growth.upgrade()) {
             growth.send_modify(|growth| {
                 growth.commits += 1;
-                let first = growth.streams.entry(stream.to_owned()).or_insert(from);
-                *first = from.min(*first);
+                let known = growth.streams.entry(stream.to_owned()).or_insert(first);
+                *known = first.min(*known);
             });
         }
     }
 
-    /// Wakes every listener, after commits of other processes to streams that are not known.
-    pub(crate) fn wake_all(&self) {
-        for growth in self.listeners().iter().filter_map(|(_, growth)| growth.upgrade()) {
+    /// The log has come to this position. Wakes every listener if other processes wrote some of it,
+    /// to streams that are not known; returns whether they did.
+    pub(crate) fn reached(&self, position: u64) -> bool {
+        let mut listeners = self.listeners();
+        if position <= listeners.reported {
+            return false;
+        }
+        listeners.reported = position;
+        for growth in listeners.each.iter().filter_map(|(_, growth)| growth.upgrade()) {
             growth.send_modify(|growth| growth.commits += 1);
         }
+        true
     }
 
     fn listeners(&self) -> MutexGuard<'_, Listeners> {
@@ -102,5 +128,28 @@ impl GrowthListener {
             false
         });
         taken.streams
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GrowthHub, StreamCommit};
+
+    fn commit(hub: &GrowthHub, positions: (u64, u64)) {
+        hub.notify(&StreamCommit { stream: "run/1", first: 1, positions });
+    }
+
+    #[test]
+    fn only_commits_of_others_are_news_to_the_poller() {
+        let hub = GrowthHub::default();
+        assert!(hub.reached(4), "written before anyone listened");
+        commit(&hub, (5, 6));
+        commit(&hub, (7, 7));
+        assert!(!hub.reached(6) && !hub.reached(7), "this process wrote them");
+        assert!(hub.reached(8) && !hub.reached(8));
+        commit(&hub, (10, 12));
+        assert!(hub.reached(12), "9 was written by another process");
+        commit(&hub, (11, 12));
+        assert!(!hub.reached(12));
     }
 }

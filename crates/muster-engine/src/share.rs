@@ -7,7 +7,7 @@ use muster_store::{Append, DocumentChange, StoreError, Transaction};
 
 use crate::{
     cache::Cache,
-    growth::GrowthHub,
+    growth::{GrowthHub, StreamCommit},
     load::{self, DocumentSource},
     trees::{self, Trees},
 };
@@ -96,7 +96,8 @@ impl<A: Aggregate> StreamWrite<A> {
             let changed = self.documents.changes().filter_map(|(_, document)| document);
             let moments = (first.seq - 1, last.seq);
             trees.note(&self.stream, moments, changed.map(trees::anything::<A>));
-            hub.notify(&self.stream, first.seq);
+            let positions = (first.global, last.global);
+            hub.notify(&StreamCommit { stream: &self.stream, first: first.seq, positions });
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     about::{self, CtreeDisplay},
     connect::InstallationPaths,
     guard::{self, CallerRole, RequestGuard},
+    health::LastProbe,
     limits::ServerTimes,
     operations, page,
     refusal::{HttpRefusal, RefusalKind},
@@ -44,6 +45,8 @@ pub(crate) struct ServerState {
     pub(crate) started: Instant,
     /// The same as a timestamp.
     pub(crate) started_at: Timestamp,
+    /// For requests about health.
+    pub(crate) last_probe: LastProbe,
     /// Turns true when streams have to end.
     pub(crate) streams: watch::Sender<bool>,
     /// Permits for operations that run at once.

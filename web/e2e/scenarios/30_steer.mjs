@@ -23,6 +23,28 @@ export const scenarios = {
     await said(page).getByText('answered modified {"to":"feature"}').waitFor();
   },
 
+  async "a run that waits for its user is loaded once by its view"(stage) {
+    const server = await stage.withRun({}, gated);
+    const page = await stage.enter(server);
+    await server.say("ask");
+    await page.getByRole("button", { name: /Edit arguments/ }).waitFor();
+    const loads = [];
+    page.on("request", (request) => {
+      const { pathname } = new URL(request.url());
+      if (request.method() === "GET" && pathname === `/api/runs/${server.run}`) loads.push(request.url());
+    });
+    await page.goto("about:blank");
+    await page.goto(server.place);
+    await said(page).getByText("ask").first().waitFor();
+    await stage.until(async () => /^\(1\)/.test(await page.title()));
+    // What follows an answer is news for the list of what waits.
+    await page.getByRole("button", { name: /Deny …/ }).click();
+    await page.getByLabel("Reason for denying").fill("no");
+    await page.getByRole("button", { name: "Deny", exact: true }).click();
+    await stage.until(async () => !/^\(1\)/.test(await page.title()));
+    assert.equal(loads.length, 1, loads.join("\n"));
+  },
+
   async "an approval is denied with a reason, in the chat itself"(stage) {
     const server = await stage.withRun({}, gated);
     const page = await stage.enter(server);

@@ -397,6 +397,81 @@ async fn runs_pit_45_and_data_1_a_torn_file_of_events_is_whole_again_after_a_sta
     assert!(stage.settings.home.join("runs").join(stage.run.to_string()).join("run.json").exists());
 }
 
+/// Path of the file of events of a run.
+fn events_file(stage: &Stage) -> std::path::PathBuf {
+    stage.settings.home.join("runs").join(stage.run.to_string()).join("events.jsonl")
+}
+
+/// Whether the file has every event of the store, in order, and nothing else.
+fn is_complete(stage: &Stage) -> bool {
+    let text = std::fs::read_to_string(events_file(stage)).unwrap_or_default();
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    text.ends_with('\n') && lines.eq(stage.events().into_iter().map(Some))
+}
+
+fn inode(stage: &Stage) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(events_file(stage)).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_data_1_a_start_appends_what_the_file_lacks_and_does_not_write_it_again() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    stage.say(node, "final done");
+    stage.ended(node, 1).await;
+    stage.until("the file is complete", is_complete).await;
+    stage.runs.clone().shut_down().await;
+    let first = inode(&stage);
+    server(&stage.settings).await.shut_down().await;
+    assert!(is_complete(&stage) && inode(&stage) == first, "an orderly stop needs no repair");
+
+    let text = std::fs::read_to_string(events_file(&stage)).unwrap();
+    let half: String = text.split_inclusive('\n').take(text.lines().count() / 2).collect();
+    std::fs::write(events_file(&stage), half).unwrap();
+    let again = server(&stage.settings).await;
+    stage.until("the file is complete", is_complete).await;
+    assert_eq!(inode(&stage), first, "the rest was appended");
+    again.shut_down().await;
+
+    std::fs::write(events_file(&stage), &text[..text.len() - 2]).unwrap();
+    let again = server(&stage.settings).await;
+    stage.until("the file is complete", is_complete).await;
+    assert_ne!(inode(&stage), first, "a torn file is written again");
+    again.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_events_stays_open_and_one_that_was_replaced_is_noticed() {
+    let stage = Stage::set().await;
+    let node = stage.add("worker", "implementer");
+    let file = events_file(&stage);
+    for turn in 1..=4 {
+        match turn {
+            2 => {
+                std::fs::write(file.with_extension("other"), "{\"seq\": 1}\n").unwrap();
+                std::fs::rename(file.with_extension("other"), &file).unwrap();
+            }
+            3 => std::fs::remove_file(&file).unwrap(),
+            4 => std::fs::write(&file, "").unwrap(),
+            _ => {}
+        }
+        stage.say(node, &format!("final {turn} done"));
+        stage.ended(node, turn).await;
+        stage.until("the file is complete", is_complete).await;
+    }
+    // The snapshot of the run, which closes the file, is seconds away from the last event.
+    stage.say(node, "final all done");
+    stage.until("the file is open", |_| is_open(&file)).await;
+    stage.runs.clone().shut_down().await;
+    assert!(!is_open(&file));
+}
+
+/// Whether this process has the file open.
+fn is_open(file: &std::path::Path) -> bool {
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    open.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|target| target == file)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_driven_whoever_writes_to_its_log() {
     let stage = Stage::set().await;

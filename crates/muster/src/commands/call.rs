@@ -45,7 +45,7 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
     let program = [OsString::from("muster call")];
     // An invalid default workspace does not matter to a call that names its own.
     let has_workspace = workspace::may_be_found(settings)?;
-    let command = tool::command(&registry, has_workspace);
+    let command = tool::command(&registry, &call.words, has_workspace);
     let matches = command.get_matches_from(program.into_iter().chain(call.words));
     let Some((name, flags)) = matches.subcommand() else {
         unreachable!("clap requires a tool");

@@ -182,6 +182,16 @@ fn the_page_and_its_files_come_from_this_server_and_can_be_kept() {
         let file = server.send(&Request::new("GET", &path)).unwrap();
         assert_eq!(file.status, 200, "{path}");
         assert!(file.header("cache-control").unwrap().contains("immutable"), "{path}");
+        assert_eq!(file.header("vary"), Some("accept-encoding"), "{path}");
+        assert_eq!(file.header("content-encoding"), None, "{path}");
+        let asked = Request::new("GET", &path).header("Accept-Encoding", "gzip, deflate, br");
+        let packed = server.send(&asked).unwrap();
+        assert_eq!(packed.header("content-encoding"), Some("gzip"), "{path}");
+        assert_eq!(packed.header("content-type"), file.header("content-type"), "{path}");
+        assert_eq!(packed.header("vary"), Some("accept-encoding"), "{path}");
+        let size = &packed.body[packed.body.len() - 4..];
+        let size = u32::from_le_bytes(size.try_into().unwrap());
+        assert_eq!(size as usize, file.body.len(), "{path}");
     }
 }
 

@@ -15,7 +15,7 @@ class Inbox {
   /** What waits in plans, tasks and projects. */
   work = $state.raw<readonly WorkAttention[]>([]);
   approvals = $state.raw<ReadonlyMap<string, Approval>>(new Map());
-  /** Runs with waiting items, for names and questions. */
+  /** Runs with waiting items, for names and questions; loaded while a view shows them. */
   runs = $state.raw<ReadonlyMap<string, Run>>(new Map());
   count = $derived(this.items.length + this.work.length);
   loaded = $state(false);
@@ -26,6 +26,7 @@ class Inbox {
   #changes: ChangeStream | undefined;
   #asking = false;
   #again = false;
+  #shown = 0;
 
   /** Follows all runs until the returned function is called. */
   follow(): () => void {
@@ -65,6 +66,13 @@ class Inbox {
     this.#changes = undefined;
   }
 
+  /** Loads the runs of waiting items, too, until the returned function is called. */
+  show(): () => void {
+    this.#shown += 1;
+    void this.refresh();
+    return () => (this.#shown -= 1);
+  }
+
   #stir(): void {
     this.beat += 1;
     clearTimeout(this.#timer);
@@ -80,7 +88,8 @@ class Inbox {
     this.#asking = true;
     try {
       const [attention, approvals] = await Promise.all([get("/api/attention"), get("/api/approvals")]);
-      this.runs = await namedRuns(attention.items);
+      // Elsewhere only the number of items is shown, and a run that is open is loaded by its view.
+      if (this.#shown > 0) this.runs = await namedRuns(attention.items);
       this.approvals = new Map(approvals.approvals.map((row) => [row.approval.approvalId, row.approval]));
       this.items = attention.items;
       this.work = attention.work;

@@ -1,5 +1,7 @@
 //! The command line below `muster call`, one subcommand for each row of the registry.
 
+use std::ffi::OsString;
+
 use clap::{Arg, ArgAction, Command, builder::ValueParser};
 use muster_api::{OperationRow, Registry};
 
@@ -11,8 +13,14 @@ pub(super) const JSON: &str = "json";
 /// Name of the argument that holds the storage directory.
 pub(super) const STORAGE_DIR: &str = "storage-dir";
 
-/// All tools as subcommands. Unknown names are let through: the call itself reports them.
-pub(super) fn command(registry: &Registry, workspace_is_set: bool) -> Command {
+/// All tools as subcommands; those that the words name with their flags, the others as they are
+/// listed, because flags take a schema each. Unknown names are let through: the call itself reports
+/// them.
+pub(super) fn command(registry: &Registry, words: &[OsString], workspace_is_set: bool) -> Command {
+    let subcommand = |row: &OperationRow| match words.iter().any(|word| word == row.name) {
+        true => tool(row, workspace_is_set),
+        false => Command::new(row.name).about(row.title),
+    };
     Command::new("muster call")
         .about("Call a tool from the shell and print its result as JSON")
         .after_help(
@@ -32,7 +40,7 @@ pub(super) fn command(registry: &Registry, workspace_is_set: bool) -> Command {
         .disable_help_subcommand(true)
         .subcommand_value_name("TOOL")
         .subcommand_help_heading("Tools")
-        .subcommands(registry.rows().iter().map(|row| tool(row, workspace_is_set)))
+        .subcommands(registry.rows().iter().map(subcommand))
 }
 
 fn storage_dir() -> Arg {
@@ -79,4 +87,28 @@ fn paragraphs(text: &str) -> String {
     let joined =
         text.split("\n\n").map(|paragraph| paragraph.lines().collect::<Vec<_>>().join(" "));
     joined.collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use muster_api::Registry;
+
+    use super::command;
+
+    #[test]
+    fn only_the_named_tool_gets_its_flags_and_all_are_listed() {
+        let registry = Registry::default();
+        let words = ["--storage-dir", "x", "tasks_create", "--title", "T"].map(OsString::from);
+        let call = command(&registry, &words, false);
+        let with_flags = call.get_subcommands().filter(|tool| tool.get_arguments().count() > 0);
+        let with_flags: Vec<&str> = with_flags.map(clap::Command::get_name).collect();
+        assert_eq!(with_flags, ["tasks_create"]);
+        let help = |words| command(&registry, words, false).render_help().to_string();
+        assert_eq!(help(&[]), help(&words));
+        for row in registry.rows() {
+            assert!(help(&[]).contains(row.name), "{}", row.name);
+        }
+    }
 }

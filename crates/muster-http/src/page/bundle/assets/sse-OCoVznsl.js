@@ -1,3 +1,0 @@
-import{o as e}from"./client-BY7ksOV2.js";var t=class{ears;#e=new AbortController;constructor(e,t){this.ears=t,this.#t(e)}close(){this.#e.abort()}async#t(t){try{let r=(await e(t,this.#e.signal)).body?.pipeThrough(new TextDecoderStream).getReader(),i=new n(e=>this.#e.signal.aborted||this.ears.message(e));for(;;){let e=await r?.read();if(!e||e.done)break;i.take(e.value)}}catch{}this.#e.signal.aborted||this.ears.ended()}},n=class{said;#e=``;#t=[];constructor(e){this.said=e}take(e){let t=(this.#e+e).split(`
-`);this.#e=t.pop()??``;for(let e of t)this.#n(e.endsWith(`\r`)?e.slice(0,-1):e)}#n(e){if(e===``){let e=this.#t;this.#t=[],e.length>0&&this.said(e.join(`
-`))}else e.startsWith(`data:`)&&this.#t.push(e.slice(e[5]===` `?6:5))}};export{t};

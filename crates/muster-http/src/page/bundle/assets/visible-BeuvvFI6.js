@@ -1,1 +1,0 @@
-var e=/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu;function t(t){return t.replace(e,e=>Array.from({length:e.length},(t,n)=>e.charCodeAt(n)).map(e=>`\\u${e.toString(16).padStart(4,`0`)}`).join(``))}export{t};
