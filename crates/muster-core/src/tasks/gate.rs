@@ -14,17 +14,6 @@ const LINES_MAX: usize = 10;
 /// Characters of each.
 const LINE_CHARS_MAX: usize = 160;
 
-impl Step {
-    /// The lines that a checkpoint confirms; none for those that a step does not describe.
-    pub fn lines_of(&self, checkpoint: Checkpoint) -> &[String] {
-        match checkpoint {
-            Checkpoint::Criteria => &self.success_criteria,
-            Checkpoint::Tests => &self.tests,
-            Checkpoint::Security | Checkpoint::Perf | Checkpoint::Docs => &[],
-        }
-    }
-}
-
 impl GateReport {
     /// The whole state of a step's gate; `named` are checkpoints the closing call itself mentions.
     pub fn of(task: &Task, step: &Step, named: &Checkpoints) -> Self {

@@ -38,7 +38,7 @@ const EVIDENCE_CHARS_MAX: usize = 80;
 pub(super) fn definition(task: &Task) -> Vec<ViewLine> {
     let Some(step) = task.steps.first_open() else { return Vec::new() };
     let of = |checkpoint: Checkpoint, word: &'static str| {
-        (0..).zip(step.lines_of(checkpoint)).map(move |(index, text)| {
+        (0..).zip(step.list_of(checkpoint)).map(move |(index, text)| {
             let text = text::cut(text, DEFINITION_CHARS_MAX);
             let confirmed = step.how_confirmed(checkpoint, index).map(confirmed);
             format!("{} {word}: {text}{}", step.path, confirmed.unwrap_or_default())

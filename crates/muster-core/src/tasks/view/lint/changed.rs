@@ -39,7 +39,7 @@ impl FirstLists {
 
     fn differ_from(&self, step: &Step) -> bool {
         let differs = |first: &Option<Vec<String>>, checkpoint| {
-            first.as_ref().is_some_and(|lines| lines != step.lines_of(checkpoint))
+            first.as_ref().is_some_and(|lines| lines != step.list_of(checkpoint))
         };
         differs(&self.criteria, Checkpoint::Criteria) || differs(&self.tests, Checkpoint::Tests)
     }
