@@ -42,6 +42,7 @@ pub(crate) async fn call(
     let app = Arc::clone(&site.app);
     let row = app.registry().get(&name);
     let writes = row.is_some_and(|row| row.effect != OperationEffect::Read);
+    let may_take_long = row.is_some_and(|row| row.may_take_long);
     let directory = row.filter(|row| row.in_directory);
     let directory = directory.and_then(|_| arguments.shift_remove(DIRECTORY));
     let called = name.clone();
@@ -50,7 +51,13 @@ pub(crate) async fn call(
         caller.directory = named_directory(directory)?;
         Ok(app.call_as(&caller, &called, arguments))
     };
-    let answer = if writes { site.run_writing(work).await } else { site.run_blocking(work).await };
+    let answer = match (may_take_long, writes) {
+        // A client that leaves gives such a call up, which only a task that waits can notice.
+        (true, true) => site.run_writing(work).await,
+        (true, false) => site.run_blocking(work).await,
+        (false, true) => site.write_here(work).await,
+        (false, false) => site.run_here(work).await,
+    };
     let answer = answer.and_then(|answer: Result<Envelope, HttpRefusal>| answer);
     Ok(envelope_response(&answer.map_err(of_call)?))
 }

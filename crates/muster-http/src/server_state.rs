@@ -1,6 +1,10 @@
 //! The shared state of the routes, and the router that joins them.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+    time::Instant,
+};
 
 use axum::{
     Router,
@@ -12,6 +16,7 @@ use muster_api::App;
 use muster_core::Timestamp;
 use muster_mcp::HttpEndpoint;
 use tokio::{
+    runtime::{Handle, RuntimeFlavor},
     sync::{Semaphore, watch},
     task,
 };
@@ -83,6 +88,23 @@ impl ServerState {
         run_blocking(&self.writes, work).await
     }
 
+    /// The same for short work, on the thread that has read the request: to hand it over and back
+    /// would take as long as the work.
+    pub(crate) async fn run_here<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, HttpRefusal> {
+        run_here(&self.calls, work).await
+    }
+
+    /// The same for work that writes.
+    pub(crate) async fn write_here<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, HttpRefusal> {
+        run_here(&self.writes, work).await
+    }
+
     /// The same for work that reads much: it waits for others of its kind.
     pub(crate) async fn run_large<T: Send + 'static>(
         &self,
@@ -110,6 +132,20 @@ async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, HttpRefusal> {
     let _place = places.acquire().await.map_err(|error| internal(&error))?;
     task::spawn_blocking(work).await.map_err(|error| internal(&error))
+}
+
+/// The other tasks of this thread move to another one in the meantime. A runtime with one thread has
+/// no other.
+async fn run_here<T: Send + 'static>(
+    places: &Semaphore,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, HttpRefusal> {
+    if Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread {
+        return run_blocking(places, work).await;
+    }
+    let _place = places.acquire().await.map_err(|error| internal(&error))?;
+    let done = task::block_in_place(|| panic::catch_unwind(AssertUnwindSafe(work)));
+    done.map_err(|_| internal(&"the work panicked"))
 }
 
 /// The routes beside those of the bridge and of MCP. Those without a summary are left out of the

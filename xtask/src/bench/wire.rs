@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::series::Series;
+use super::{series::Series, store::WORKSPACE};
 
 /// How long an answer is waited for.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -339,8 +339,8 @@ impl Client {
 
 impl Wire for Client {
     fn echo(&mut self, series: &mut Series) -> Result<()> {
-        let request = format!("GET /health HTTP/1.1\r\n{}\r\n", self.head);
-        self.exchange(&request, series).map(drop)
+        // The operation that an agent is timed with, too; nobody has written a list.
+        self.call("todo_read", &json!({"workspace": WORKSPACE}), series).map(drop)
     }
 
     fn call(&mut self, operation: &str, arguments: &Value, series: &mut Series) -> Result<Value> {

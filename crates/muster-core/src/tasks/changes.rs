@@ -34,7 +34,8 @@ pub struct EntityChange {
     pub by: Option<Author>,
 }
 
-/// The newest changes after a revision, newest first.
+/// The newest changes after a revision, newest first. A call that makes several events is one
+/// change: its last event is listed.
 pub(super) fn since(docs: &TaskDocs, id: EntityId, revision: u64) -> TaskLookup<Vec<EntityChange>> {
     let (entity, scope) = match id {
         EntityId::Task(id) => (Some(id.to_string()), None),
@@ -43,10 +44,12 @@ pub(super) fn since(docs: &TaskDocs, id: EntityId, revision: u64) -> TaskLookup<
     let order = EventOrder::NewestFirst;
     let query = EventQuery { entity, scope, after: None, order, limit: EVENTS_MAX };
     let events = docs.events(&query)?;
-    let newer = events.iter().filter(|recorded| {
-        revision_after(&recorded.event, id).is_some_and(|after| after > revision)
-    });
-    Ok(newer.take(CHANGES_MAX).map(EntityChange::of).collect())
+    let mut listed = BTreeSet::new();
+    let is_news = |recorded: &&Recorded<TaskEvent>| {
+        let after = revision_after(&recorded.event, id).filter(|after| *after > revision);
+        after.is_some_and(|after| listed.insert(after))
+    };
+    Ok(events.iter().filter(is_news).take(CHANGES_MAX).map(EntityChange::of).collect())
 }
 
 /// The newest changes of a step after a revision of its task, newest first; `None` if there are
