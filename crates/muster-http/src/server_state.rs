@@ -134,8 +134,8 @@ async fn run_blocking<T: Send + 'static>(
     task::spawn_blocking(work).await.map_err(|error| internal(&error))
 }
 
-/// The other tasks of this thread move to another one in the meantime. A runtime with one thread has
-/// no other.
+/// The other tasks of this thread move to another one in the meantime. A runtime with one thread
+/// has no other.
 async fn run_here<T: Send + 'static>(
     places: &Semaphore,
     work: impl FnOnce() -> T + Send + 'static,

@@ -339,7 +339,7 @@ impl Client {
 
 impl Wire for Client {
     fn echo(&mut self, series: &mut Series) -> Result<()> {
-        // The operation that an agent is timed with, too; nobody has written a list.
+        // The operation that an agent is timed with, too; no list was written.
         self.call("todo_read", &json!({"workspace": WORKSPACE}), series).map(drop)
     }
 
