@@ -166,6 +166,7 @@ export const scenarios = {
     for (const colorScheme of ["light", "dark"]) {
       for (const [width, height] of [[1440, 900], [390, 844]]) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.waitForFunction((theme) => document.documentElement.dataset.theme === theme, colorScheme);
         await page.setViewportSize({ width, height });
         for (const place of [`${world.place}?tab=checks`, `${world.place}?step=s:3`, `${world.base}/#/projects`]) {
           await page.goto(place);
