@@ -22,11 +22,11 @@ const STATEMENTS_CACHED_MAX: usize = 128;
 const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
 /// Page cache of the writer. Every agent has its own process, so memory counts; what is not cached
 /// here comes from the system's page cache, which all of them share.
-const WRITER_CACHE_KIB: u32 = 2 * 1024;
+const WRITER_CACHE_KIB: u32 = 512;
 /// Page cache of one reader. SQLite drops it whenever another connection commits and fills it again
 /// from whatever thread reads next; the allocator keeps the memory for the thread that filled it.
 /// So this much is held per thread that reads, not per reader.
-const READER_CACHE_KIB: u32 = 1024;
+const READER_CACHE_KIB: u32 = 512;
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
