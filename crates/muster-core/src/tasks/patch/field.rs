@@ -152,7 +152,10 @@ impl FieldKind {
             }
             Self::CheckNames => {
                 bounded_list(value, PROJECT_CHECKS_MAX, PROJECT_CHECK_NAME_CHARS_MAX)?;
-                let names = read::<Vec<CheckName>>(value, "a list of names of checks")?;
+                let names = read::<Vec<CheckName>>(
+                    value,
+                    "a list of names of checks, each of a-z, 0-9, - and _, at most 40",
+                )?;
                 let sorted: BTreeSet<String> = names.into_iter().map(|name| name.0).collect();
                 Ok(json!(sorted))
             }
