@@ -1,5 +1,5 @@
 //! Development commands: `cargo xtask test`, `check`, `agents`, `fuzz`, `tidy`, `gen`, `bench`,
-//! `dist`, `vectors`, `web`.
+//! `dist`, `docs`, `vectors`, `web`.
 //!
 //! A new command is one module, one variant of [`Job`] and one arm in [`perform`].
 
@@ -7,6 +7,8 @@
 
 mod bench;
 mod dist;
+mod docs;
+mod embedded;
 mod generate;
 mod outside;
 mod stages;
@@ -90,6 +92,12 @@ enum Job {
         #[arg(long)]
         check: bool,
     },
+    /// Build the site of the pages in `docs` into the program.
+    Docs {
+        /// Only prove that the built site is fresh.
+        #[arg(long)]
+        check: bool,
+    },
     /// Run a file of session vectors and print what comes out of each as a line of JSON.
     Vectors {
         /// The file; its format is recognised by its name.
@@ -127,6 +135,8 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         }
         Job::Dist { check: true } => dist::check(workspace),
         Job::Dist { check: false } => dist::build(workspace).map(|_| true),
+        Job::Docs { check: true } => Ok(docs::check(workspace)?.failed == 0),
+        Job::Docs { check: false } => docs::build(workspace),
         Job::Vectors { file } => vectors::run(workspace, file),
         Job::Web { check: true, .. } => web::perform(workspace, web::Wish::Check),
         Job::Web { shots: true, .. } => web::perform(workspace, web::Wish::Shots),
@@ -135,11 +145,12 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
 }
 
 fn check(workspace: &Workspace) -> bool {
-    let mut stages = Stages::new(4);
+    let mut stages = Stages::new(5);
     stages.run("format", || format(workspace));
     stages.run("tidy", || tidy(workspace));
     stages.run("lints", || lints(workspace));
     stages.run("generated", || generate::build_and_compare(workspace));
+    stages.run("docs", || docs::check(workspace));
     stages.finish()
 }
 
@@ -151,12 +162,13 @@ struct Stage {
 }
 
 /// Every stage of `test`, in the order of the table at its end.
-const STAGES: [Stage; 12] = [
+const STAGES: [Stage; 13] = [
     Stage { name: "format", work: format },
     Stage { name: "tidy", work: tidy },
     Stage { name: "lints", work: lints },
     Stage { name: "build", work: build },
     Stage { name: "generated", work: generate::compare },
+    Stage { name: "docs", work: docs::check },
     Stage { name: "tests", work: suite::tests },
     Stage { name: "hostile", work: suite::hostile },
     Stage { name: "doctests", work: suite::doctests },

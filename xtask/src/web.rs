@@ -5,7 +5,6 @@
 //! build proves that the bundle is what the sources give.
 
 mod bundle;
-mod gzip;
 mod kit;
 
 use std::process::Command;

@@ -240,7 +240,8 @@ fn is_public(head: &Parts) -> bool {
     match head.uri.path() {
         "/" | "/health" | "/v1/health" | "/api/health" => reads,
         "/api/session" => head.method == Method::POST,
-        path => reads && path.starts_with("/assets/"),
+        "/docs" => reads,
+        path => reads && (path.starts_with("/assets/") || path.starts_with("/docs/")),
     }
 }
 

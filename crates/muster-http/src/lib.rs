@@ -10,6 +10,8 @@ mod connect;
 mod connection;
 mod describe;
 mod dialect;
+mod docs;
+mod embedded;
 mod fault;
 mod guard;
 mod health;

@@ -4,31 +4,25 @@
 //! first is requested again each time and tagged with its hash. No file has secrets: the page
 //! fetches its data, and the security layer checks those requests.
 //!
-//! The program has the files as gzip, which is what browsers get. A client that does not take gzip
-//! gets them unpacked. The first file is smaller than a packet, and not packed.
+//! The first file is smaller than a packet, and not packed.
 
 mod bundle;
-mod packed;
 
 use std::sync::LazyLock;
 
 use axum::{
     body::{Body, Bytes},
     extract::Path,
-    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Response, header},
     response::IntoResponse as _,
 };
 
 use muster_core::run::hash::sha256_hex;
 
-use crate::refusal::{HttpRefusal, RefusalKind};
-
-/// A file of the bundle.
-struct File {
-    name: &'static str,
-    /// As gzip.
-    packed: &'static [u8],
-}
+use crate::{
+    embedded::{self, EmbeddedFile, tagged},
+    refusal::{HttpRefusal, RefusalKind},
+};
 
 /// The first file.
 const INDEX: &[u8] = include_bytes!("page/bundle/index.html");
@@ -40,73 +34,39 @@ static INDEX_TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", &sha256_
 
 /// The page itself; what it shows depends on what it may fetch.
 pub(crate) async fn index(headers: HeaderMap) -> Response<Body> {
-    let tag = INDEX_TAG.as_str();
-    let known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == tag);
-    let mut response = if known {
-        let mut unchanged = Response::new(Body::empty());
-        *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
-        unchanged
-    } else {
-        served(Bytes::from_static(INDEX), "text/html; charset=utf-8")
-    };
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.extend(HeaderValue::from_str(tag).ok().map(|tag| (header::ETAG, tag)));
-    response
+    let whole = || embedded::served(Bytes::from_static(INDEX), "text/html; charset=utf-8");
+    tagged(&headers, INDEX_TAG.as_str(), whole)
 }
 
 /// A file of the bundle.
 pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response<Body> {
-    let Some(file) = bundle::FILES.iter().find(|file| file.name == name) else {
+    let Some(file) = EmbeddedFile::find(bundle::FILES, &name) else {
         let recovery = "reload the page: it names the files of this version";
         return HttpRefusal::new(RefusalKind::UnknownRoute, "the page has no such file", recovery)
             .into_response();
     };
-    let takes_gzip = packed::is_taken(&headers);
-    let body = match takes_gzip {
-        true => Bytes::from_static(file.packed),
-        false => Bytes::from(packed::unpack(file.packed)),
-    };
-    let mut response = served(body, content_type(file.name));
-    let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(FOR_GOOD));
-    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if takes_gzip {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
+    let mut response = file.send(&headers);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(FOR_GOOD));
     response
-}
-
-fn served(body: Bytes, content_type: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
-}
-
-fn content_type(name: &str) -> &'static str {
-    match name.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        Some(_) | None => "application/octet-stream",
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{File, INDEX, bundle::FILES, content_type, packed::unpack};
+    use super::{EmbeddedFile, INDEX, bundle::FILES};
+    use crate::embedded::{content_type, unpack};
 
     /// Most bytes, as gzip, of the page with what any one view imports before it runs.
     const FIRST_LOAD_BYTES_MAX: usize = 200_000;
 
     /// Adds a file, its style, and what it imports before it runs.
-    fn load(name: &str, loaded: &mut Vec<&'static File>) {
+    fn load(name: &str, loaded: &mut Vec<&'static EmbeddedFile>) {
         let stem = |name: &str| name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
-        let is_new = |file: &&File| !loaded.iter().any(|known| known.name == file.name);
-        let is_wanted = |file: &&File| {
+        let is_new = |file: &&EmbeddedFile| !loaded.iter().any(|known| known.name == file.name);
+        let is_wanted = |file: &&EmbeddedFile| {
             file.name == name || (file.name.ends_with(".css") && stem(file.name) == stem(name))
         };
-        let added: Vec<&'static File> = FILES.iter().filter(is_wanted).filter(is_new).collect();
+        let added: Vec<&'static EmbeddedFile> =
+            FILES.iter().filter(is_wanted).filter(is_new).collect();
         loaded.extend(&added);
         for file in added.iter().filter(|file| file.name.ends_with(".js")) {
             let text = String::from_utf8(unpack(file.packed)).unwrap();
@@ -115,6 +75,11 @@ mod tests {
                 imports.for_each(|name| load(name, loaded));
             }
         }
+    }
+
+    #[test]
+    fn every_file_unpacks_to_the_size_that_it_says() {
+        assert!(FILES.iter().all(EmbeddedFile::is_sound));
     }
 
     #[test]

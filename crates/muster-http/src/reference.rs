@@ -13,8 +13,8 @@ Generated from the rows of the router by `cargo xtask gen`; do not edit.
 
 Sessions, runs, work and the page have routes of their own; [operations](tools.md) are called by \
 `POST /api/ops/{name}`. `muster call METHOD PATH` sends a request to the running server, with the \
-body in `--json`. Bodies and answers are described in [the OpenAPI document](../openapi.json). \
-Routes of sessions exist below `/v1`, too.
+body in `--json`. Bodies and answers are described in the OpenAPI document, which `muster openapi` \
+prints. Routes of sessions exist below `/v1`, too.
 ";
 
 /// A route as readers see it.

@@ -24,6 +24,7 @@ use tokio::{
 use crate::{
     about::{self, CtreeDisplay},
     connect::InstallationPaths,
+    docs,
     guard::{self, CallerRole, RequestGuard},
     health::LastProbe,
     limits::ServerTimes,
@@ -154,6 +155,9 @@ pub(crate) fn own_routes() -> Vec<Route> {
     vec![
         post("/api/ops/{name}", "", operations::call),
         get("/assets/{file}", "", page::asset).public(),
+        get("/docs", "", docs::root).public(),
+        get("/docs/", "", docs::index).public(),
+        get("/docs/{*page}", "", docs::page).public(),
         get("/api/ops", "List the operations with their schemas", operations::list),
         get("/api/about", "Describe this server", about::show),
         get("/openapi.json", "Return this document", about::openapi),
