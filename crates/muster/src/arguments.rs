@@ -97,6 +97,8 @@ pub(crate) enum ProgramCommand {
     Serve(commands::serve::Serve),
     Mcp(commands::mcp::Mcp),
     Call(commands::call::CallCommand),
+    #[command(flatten)]
+    Work(commands::work::WorkCommand),
     Tasks(commands::tasks::TasksCommand),
     Runs(commands::runs::RunsCommand),
     Run(Box<commands::run::Run>),
@@ -142,6 +144,7 @@ impl ProgramCommand {
             Self::Hook(_) => Level::ERROR,
             Self::Mcp(_)
             | Self::Call(_)
+            | Self::Work(_)
             | Self::Tasks(_)
             | Self::Runs(_)
             | Self::Run(_)

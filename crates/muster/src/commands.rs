@@ -34,4 +34,5 @@ pub(crate) mod tasks;
 pub(crate) mod todo;
 pub(crate) mod trust;
 pub(crate) mod waive;
+pub(crate) mod work;
 pub(crate) mod worktrees;

@@ -78,6 +78,7 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Mcp(mcp) => commands::mcp::run(settings, &mcp),
         ProgramCommand::Call(call) => commands::call::run(settings, call),
         ProgramCommand::Tasks(tasks) => commands::tasks::run(settings, &tasks),
+        ProgramCommand::Work(work) => commands::work::run(settings, &work),
         ProgramCommand::Explain(explain) => commands::explain::run(&explain),
         ProgramCommand::Handoff(handoff) => commands::handoff::run(settings, &handoff),
         ProgramCommand::Check(check) => commands::check::run(settings, &check),

@@ -51,7 +51,7 @@ pub(crate) struct SetupCommand {
 
     /// Workspace of the agent's calls; by default a project has the one that its muster.toml
     /// declares, else the name of its folder
-    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// [env: MUSTER_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 
