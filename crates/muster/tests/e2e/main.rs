@@ -13,6 +13,7 @@ mod config;
 mod contracts;
 mod crash;
 mod demo;
+mod first_day;
 mod fuzz;
 mod hostile;
 mod hostile_input;

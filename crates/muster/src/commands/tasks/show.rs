@@ -21,6 +21,7 @@ use super::{
     step::{self, StepState},
 };
 use crate::{
+    commands::completions::entity_ids,
     people::{Look, OpenWorkspace},
     screen::{Screen, Tone, counted, cut, fill},
 };
@@ -32,7 +33,7 @@ const EVENTS_SHOWN: u32 = 8;
 #[derive(Args)]
 pub(crate) struct Show {
     /// Plan or task; the focused one by default
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: Option<String>,
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::step_flags::StepFlags;
 use crate::{
+    commands::completions::plan_ids,
     commands::tasks::calls::{
         ContextCall, CreateCall, CreatedEntity, DeleteCall, FocusCall, PAGE_ROWS,
     },
@@ -42,7 +43,7 @@ pub(crate) struct Add {
     title: String,
 
     /// Plan of the task
-    #[arg(long, value_name = "PLAN-ID", conflicts_with = "new_plan")]
+    #[arg(long, value_name = "PLAN-ID", conflicts_with = "new_plan", add = plan_ids())]
     plan: Option<String>,
 
     /// Title of a new plan for the task

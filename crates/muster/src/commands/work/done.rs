@@ -16,6 +16,7 @@ use super::{
     entity::{EntityNow, in_closing_order, step_name},
 };
 use crate::{
+    commands::completions::entity_ids,
     commands::tasks::calls::{CloseCall, CompleteCall, ConfirmedItems},
     config::Settings,
     output,
@@ -41,7 +42,7 @@ Examples:
   muster done TASK-001 s:0 --proof 'CMD: cargo test' --proof 'LINK: https://ci.example/7'")]
 pub(crate) struct DoneCommand {
     /// Plan or task
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: String,
 
     /// Only this step: its path such as s:0, or its id

@@ -17,6 +17,7 @@ use muster_api::desktop;
 use self::{changes::FormChanges, form::EditForm};
 use super::entity::EntityNow;
 use crate::{
+    commands::completions::entity_ids,
     config::Settings,
     output,
     people::{InWorkspace, Look, OpenWorkspace},
@@ -40,7 +41,7 @@ Examples:
   muster edit TASK-001 --from task.txt      read it back; - is standard input")]
 pub(crate) struct EditCommand {
     /// Plan or task
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: String,
 
     /// Print the text instead of editing it

@@ -4,6 +4,7 @@ use clap::Args;
 use muster_core::tasks::wire::EventView;
 
 use crate::{
+    commands::completions::entity_ids,
     commands::tasks::{
         calls::{ContextCall, PAGE_ROWS, ResumeCall},
         event_line,
@@ -20,7 +21,7 @@ Examples:
   muster log TASK-001 --limit 50")]
 pub(crate) struct LogCommand {
     /// Plan or task; everything by default
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: Option<String>,
 
     /// Events at most

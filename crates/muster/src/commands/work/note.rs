@@ -6,6 +6,7 @@ use muster_core::tasks::view::step_object::StepObject;
 
 use super::entity::{EntityNow, choices, step_name};
 use crate::{
+    commands::completions::entity_ids,
     commands::tasks::calls::{BlockCall, NoteCall},
     config::Settings,
     people::{InWorkspace, Look, OpenWorkspace},
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Args)]
 pub(super) struct OfStep {
     /// The task
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: String,
 
     /// The step: its path such as s:0, or its id; the first open one by default
@@ -69,7 +70,7 @@ pub(crate) struct BlockCommand {
 #[derive(Args)]
 pub(crate) struct UnblockCommand {
     /// The task
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: String,
 
     /// The step: its path such as s:0, or its id; the only blocked one by default

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::entity::{EntityNow, step_name};
 use crate::{
+    commands::completions::entity_ids,
     commands::tasks::calls::DeleteCall,
     config::Settings,
     output,
@@ -26,7 +27,7 @@ Examples:
   muster rm PLAN-002 --yes")]
 pub(crate) struct RemoveCommand {
     /// Plan or task
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: String,
 
     /// Only this step and what is below it: its path such as s:0, or its id

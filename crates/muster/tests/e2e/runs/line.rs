@@ -85,14 +85,14 @@ fn runs_are_steered_and_approvals_answered() {
     };
     until(&server, &run, |_| waiting().is_some());
     let approval = waiting().unwrap()["approval"]["approvalId"].as_str().unwrap().to_owned();
-    let bad = command(&server, &["run", "approve", id, "--arguments", "[]"]);
+    let bad = command(&server, &["run", "approve", id, "--yes", "--arguments", "[]"]);
     assert!(!bad.status.success() && stderr(&bad).contains("JSON object"), "{}", stderr(&bad));
     let odd = r#"{"command": "git status"}"#;
-    let unfit = command(&server, &["run", "approve", &approval, "--arguments", odd]);
+    let unfit = command(&server, &["run", "approve", &approval, "--yes", "--arguments", odd]);
     assert!(stderr(&unfit).contains("did you mean to?"), "{}", stderr(&unfit));
     let other = r#"{"to": "feature"}"#;
     let short = &approval[28..];
-    let changed = command(&server, &["run", "approve", short, "--arguments", other]);
+    let changed = command(&server, &["run", "approve", short, "--yes", "--arguments", other]);
     assert!(stdout(&changed).contains("is modified"), "{}", stderr(&changed));
     for (word, status) in [("pause", "paused"), ("resume", "running"), ("stop", "paused")] {
         let output = command(&server, &["run", word, id]);
@@ -106,10 +106,12 @@ fn runs_are_steered_and_approvals_answered() {
     assert_ne!(server.see(&twin)["run"]["name"], json!(name));
     let nobody = command(&server, &["run", "pause", "zzz"]);
     assert!(!nobody.status.success() && stderr(&nobody).contains("muster runs"));
-    let nothing = command(&server, &["run", "approve", id]);
+    let nothing = command(&server, &["run", "approve", id, "--yes"]);
     assert!(!nothing.status.success());
-    let detached =
-        command(&server, &["run", "rest", "--detach", "--dir", dir.path().to_str().unwrap()]);
+    let detached = command(
+        &server,
+        &["run", "start", "rest", "--detach", "--dir", dir.path().to_str().unwrap()],
+    );
     assert_eq!(stdout(&detached).trim().len(), 36, "{}", stderr(&detached));
 }
 
@@ -120,7 +122,8 @@ fn the_example_graph_is_one_that_the_server_takes() {
     let dir = tempfile::tempdir().unwrap();
     let example = example.to_str().unwrap();
     let work = dir.path().to_str().unwrap();
-    let output = command(&server, &["run", "x", "--graph", example, "--dir", work, "--detach"]);
+    let output =
+        command(&server, &["run", "start", "x", "--graph", example, "--dir", work, "--detach"]);
     let id = stdout(&output).trim().to_owned();
     assert_eq!(id.len(), 36, "{}", stderr(&output));
     let shown = server.see(&format!("/api/runs/{id}"))["run"].clone();
