@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Client as _, agent, drive, started, until};
 use crate::program::{answer, muster, stderr, stdout};
+#[cfg(target_os = "linux")]
+use crate::terminal::at_a_terminal;
 
 fn command(server: &ServerProcess, arguments: &[&str]) -> Output {
     let mut command = muster(arguments);
@@ -113,6 +115,66 @@ fn runs_are_steered_and_approvals_answered() {
         &["run", "start", "rest", "--detach", "--dir", dir.path().to_str().unwrap()],
     );
     assert_eq!(stdout(&detached).trim().len(), 36, "{}", stderr(&detached));
+}
+
+#[test]
+fn a_word_that_is_a_command_elsewhere_starts_no_agent() {
+    let server = drive();
+    for word in ["list", "status", "show", "aprove"] {
+        let output = command(&server, &["run", word]);
+        assert!(!output.status.success(), "{word}");
+        assert!(stderr(&output).contains("muster run start"), "{}", stderr(&output));
+    }
+    assert_eq!(server.see("/api/runs")["runs"], json!([]));
+}
+
+/// A gated node that asks in a run, and what waits then.
+#[cfg(target_os = "linux")]
+fn asked(server: &ServerProcess, dir: &Path, times: usize) -> (String, Vec<String>) {
+    let run = started(server, dir, json!({"name": "Release"}));
+    for number in 0..times {
+        let gated = json!({"permissions": {"cliPermissionsMode": "gated"}});
+        let node = agent(server, &run, "asker", gated);
+        let chat = json!({"content": "push", "nodeId": node});
+        server.fine("POST", &format!("{run}/chat"), chat);
+        until(server, &run, |run| run["approvals"].as_object().unwrap().len() == number + 1);
+    }
+    let rows = server.see("/api/approvals")["approvals"].take();
+    let id = |row: &Value| row["approval"]["approvalId"].as_str().unwrap().to_owned();
+    (run, rows.as_array().unwrap().iter().map(id).collect())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_sees_the_whole_request_and_answers_it() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let nothing = command(&server, &["attention"]);
+    assert_eq!(stdout(&nothing), "Nothing waits for you.\n", "{}", stderr(&nothing));
+    let (run, ids) = asked(&server, dir.path(), 2);
+    let listed = stdout(&command(&server, &["attention"]));
+    assert_eq!(listed.matches("Release asks: ").count(), 2, "{listed}");
+    assert!(listed.contains("muster run approve") && listed.contains("just now"), "{listed}");
+    let both = command(&server, &["run", "approve", super::id_of(&run), "--yes"]);
+    assert!(!both.status.success());
+    assert!(ids.iter().all(|id| stderr(&both).contains(id)), "{}", stderr(&both));
+    let silent = command(&server, &["run", "approve", &ids[0]]);
+    assert!(!silent.status.success() && stderr(&silent).contains("--yes"), "{}", stderr(&silent));
+    assert!(stdout(&silent).contains("of run \"Release\" asks"), "{}", stdout(&silent));
+    let ask = |dialog: &[(&str, &str)]| {
+        let words = format!("run approve {}", ids[0]);
+        at_a_terminal(server.storage_dir(), &words, dialog)
+    };
+    let shown = ask(&[("denies it): ", "n\n")]);
+    assert!(shown.contains("It stays open.") && shown.contains("code=1"), "{shown}");
+    let shown = ask(&[("denies it): ", "d\n"), ("for the agent: ", "not today\n")]);
+    assert!(shown.contains("is denied") && shown.contains("code=0"), "{shown}");
+    let watch = format!("run watch {}", super::id_of(&run));
+    let left = [("denies it): ", "y\n"), ("is approved\r\n", "\u{3}")];
+    let shown = at_a_terminal(server.storage_dir(), &watch, &left);
+    assert!(shown.contains(&format!("{} is approved", ids[1])), "{shown}");
+    let waiting = server.see("/api/approvals")["approvals"].take();
+    assert_eq!(waiting, json!([]), "everything is answered");
 }
 
 #[test]
