@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 /** Starts `muster demo`; returns its page link, its address and its token. */
 export async function demo(stage, { pace = 15, handsOn = true } = {}) {
-  const args = ["demo", "--pace", String(pace), "--dir", `${stage.folder}/demo`, "--stay"];
+  const args = ["demo", "--pace", String(pace), "--dir", `${stage.folder}/demo`];
   if (handsOn) args.push("--hands-on");
   const program = stage.start(args);
   const [, link] = await program.line(/(http:\/\/[\d.:]+\/#code=\w+)/);

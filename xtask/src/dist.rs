@@ -1,5 +1,18 @@
-//! `cargo xtask dist`: the program as it is distributed. It contains no path of the build machine,
-//! and the same sources give the same bytes.
+//! `cargo xtask dist`: the program as it is distributed, and its packages. It contains no path of the
+//! build machine, and the same sources give the same bytes.
+
+mod archive;
+mod checksums;
+mod contents;
+mod deb;
+pub(crate) mod installed;
+mod installer;
+mod npm;
+mod packages;
+mod platform;
+mod product;
+mod sbom;
+mod wheel;
 
 use std::{
     env, fs,
@@ -8,6 +21,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
+use self::{packages::BuiltProgram, platform::Platform};
 use crate::workspace::{Workspace, output, run};
 
 /// What separates arguments in `CARGO_ENCODED_RUSTFLAGS`.
@@ -17,6 +31,26 @@ const SEPARATOR: &str = "\x1f";
 struct Remap {
     from: PathBuf,
     to: &'static str,
+}
+
+/// Builds the program for every platform that this machine can build, and packs it.
+pub(crate) fn packages(workspace: &Workspace, url: Option<&str>) -> Result<PathBuf> {
+    let (platforms, left_out) = platform::buildable()?;
+    let mut programs = Vec::new();
+    for platform in platforms {
+        programs.push(BuiltProgram { path: build_for(workspace, &platform)?, platform });
+    }
+    let folder = package_folder(workspace);
+    packages::write(workspace, &programs, url, &folder)?;
+    for platform in left_out {
+        println!("not built: {}; {}", platform.name, platform.reason);
+    }
+    Ok(folder)
+}
+
+/// Where the packages are.
+fn package_folder(workspace: &Workspace) -> PathBuf {
+    target(workspace).join("packages")
 }
 
 /// Builds it twice, each time from scratch, and compares. Differing files are kept next to the
@@ -29,24 +63,27 @@ pub(crate) fn check(workspace: &Workspace) -> Result<bool> {
             fs::remove_dir_all(folder)?;
         }
     }
-    build(workspace)?;
+    let platform = platform::host()?;
+    build_for(workspace, &platform)?;
     fs::rename(&target, &first)?;
-    let program = build(workspace)?;
-    let mut differing = differing(&first.join("dist"), &target.join("dist"), is_program)?;
+    let program = build_for(workspace, &platform)?;
+    let first_build = first.join(platform.triple).join("dist");
+    let second_build = target.join(platform.triple).join("dist");
+    let mut differing = differing(&first_build, &second_build, is_program)?;
     if differing.is_empty() {
         println!("built twice: the same {} bytes", fs::metadata(&program)?.len());
         fs::remove_dir_all(first)?;
         return Ok(true);
     }
-    let first = first.join("dist/deps");
-    let second = target.join("dist/deps");
-    differing.extend(self::differing(&first, &second, is_library)?);
+    let libraries =
+        self::differing(&first_build.join("deps"), &second_build.join("deps"), is_library)?;
+    differing.extend(libraries);
     println!("built twice: the programs differ; so do {}", differing.join(", "));
     Ok(false)
 }
 
 fn is_program(name: &str) -> bool {
-    name == format!("muster{}", env::consts::EXE_SUFFIX)
+    name == "muster"
 }
 
 fn is_library(name: &str) -> bool {
@@ -73,12 +110,12 @@ fn target(workspace: &Workspace) -> PathBuf {
     workspace.target().join("for-others")
 }
 
-/// Builds the program; returns its path.
-pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
+/// Builds the program of a platform; returns its path.
+fn build_for(workspace: &Workspace, platform: &Platform) -> Result<PathBuf> {
     let target = target(workspace);
     let remaps = remaps(workspace, &target)?;
-    let mut cargo = workspace.cargo(&["build", "--locked", "--profile", "dist", "-p", "muster"]);
-    cargo.arg("--target-dir").arg(&target);
+    let mut cargo = workspace.cargo(&[platform.builder()?, "--locked", "--profile", "dist"]);
+    cargo.args(["-p", "muster", "--target", platform.triple, "--target-dir"]).arg(&target);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", rust_flags(&remaps));
     cargo.env("CFLAGS", c_flags(&remaps)).env("CARGO_INCREMENTAL", "0");
     // A date in the output of C compilers would differ every time.
@@ -86,7 +123,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     if !run(&mut cargo)? {
         bail!("the build failed");
     }
-    let program = target.join("dist").join(format!("muster{}", env::consts::EXE_SUFFIX));
+    let program = target.join(platform.triple).join("dist/muster");
     let bytes = fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
     let found: Vec<String> = traces(&bytes, &remaps);
     if !found.is_empty() {
@@ -115,7 +152,9 @@ fn remaps(workspace: &Workspace, target: &Path) -> Result<Vec<Remap>> {
 
 fn rust_flags(remaps: &[Remap]) -> String {
     let flag = |remap: &Remap| format!("--remap-path-prefix={}={}", remap.from.display(), remap.to);
-    remaps.iter().map(flag).collect::<Vec<_>>().join(SEPARATOR)
+    // Without a library of the host, one program runs on every Linux.
+    let flags = remaps.iter().map(flag).chain(["-Ctarget-feature=+crt-static".to_owned()]);
+    flags.collect::<Vec<_>>().join(SEPARATOR)
 }
 
 fn c_flags(remaps: &[Remap]) -> String {
@@ -151,7 +190,8 @@ mod tests {
     fn every_folder_is_replaced_for_both_compilers() {
         let remaps = [remap("/home/ann", "/home"), remap("/home/ann/muster", "/muster")];
         let flags = "--remap-path-prefix=/home/ann=/home\u{1f}\
-                     --remap-path-prefix=/home/ann/muster=/muster";
+                     --remap-path-prefix=/home/ann/muster=/muster\u{1f}\
+                     -Ctarget-feature=+crt-static";
         assert_eq!(rust_flags(&remaps), flags);
         assert!(c_flags(&remaps).starts_with("-ffile-prefix-map=/home/ann=/home -ffile"));
     }

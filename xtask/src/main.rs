@@ -86,11 +86,14 @@ enum Job {
         #[arg(long, default_value = "dist")]
         profile: String,
     },
-    /// Build the program for others: without paths of this machine.
+    /// Build the program for others, without paths of this machine, and all its packages.
     Dist {
         /// Build it twice and compare the bytes.
         #[arg(long)]
         check: bool,
+        /// Where the packages will be found; writes a Homebrew formula, too.
+        #[arg(long, value_name = "URL", conflicts_with = "check")]
+        url: Option<String>,
     },
     /// Build the site of the pages in `docs` into the program.
     Docs {
@@ -133,8 +136,8 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Bench { quick, only, profile } => {
             bench::bench(workspace, &BenchWish { quick: *quick, only, profile })
         }
-        Job::Dist { check: true } => dist::check(workspace),
-        Job::Dist { check: false } => dist::build(workspace).map(|_| true),
+        Job::Dist { check: true, .. } => dist::check(workspace),
+        Job::Dist { url, .. } => dist::packages(workspace, url.as_deref()).map(|_| true),
         Job::Docs { check: true } => Ok(docs::check(workspace)?.failed == 0),
         Job::Docs { check: false } => docs::build(workspace),
         Job::Vectors { file } => vectors::run(workspace, file),
@@ -162,7 +165,7 @@ struct Stage {
 }
 
 /// Every stage of `test`, in the order of the table at its end.
-const STAGES: [Stage; 13] = [
+const STAGES: [Stage; 14] = [
     Stage { name: "format", work: format },
     Stage { name: "tidy", work: tidy },
     Stage { name: "lints", work: lints },
@@ -176,12 +179,13 @@ const STAGES: [Stage; 13] = [
     Stage { name: "web", work: web::checks },
     Stage { name: "fuzz", work: suite::fuzz },
     Stage { name: "agents", work: outside::agents },
+    Stage { name: "packages", work: dist::installed::check },
 ];
 
 /// Stages that wait for other programs more than they compute, in lanes that run beside each other;
 /// the fuzzers, which need a core for a short time, are in the shorter one. No stage writes where
 /// another one reads, and every port is one that the system gave.
-const LANES: [&[&str]; 2] = [&["outside", "web"], &["fuzz", "agents"]];
+const LANES: [&[&str]; 2] = [&["outside", "web"], &["fuzz", "agents", "packages"]];
 
 fn test(workspace: &Workspace) -> Result<bool> {
     let logs = workspace.target().join("stages");

@@ -186,7 +186,7 @@ fn clients(
     serve.args(["serve", "--addr", "127.0.0.1:0", "--storage-dir"]).arg(storage.join("http"));
     let server = Server::start(&mut serve, place, "muster-serve")?;
     let url = server.text_after("listens on")?;
-    let token = fs::read_to_string(server.text_after("  token ")?).context("read the token")?;
+    let token = fs::read_to_string(storage.join("http/token")).context("read the token")?;
     let http = ["http".to_owned(), format!("{url}/mcp?toolset=full"), token.trim().to_owned()];
 
     let mut tally = Tally::default();

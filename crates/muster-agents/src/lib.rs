@@ -20,6 +20,7 @@ mod calls;
 pub mod checkout;
 pub mod checks;
 pub mod contained;
+pub mod desktop;
 mod diff;
 mod driver;
 mod finish;

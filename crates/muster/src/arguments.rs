@@ -25,15 +25,14 @@ pub(crate) const EVERYWHERE: &str = "Common options";
 #[command(
     name = "muster",
     version,
-    arg_required_else_help = true,
     after_help = "\
 Examples:
-  muster serve                              start the server and print where it is
   muster init                               set a project up: checks, agents
-  muster setup claude --write               connect an agent, no server needed
-  muster tasks --steps                      see the work
-  muster call tasks_create --workspace my-project --kind plan --title 'Ship 1.0'
-                                            call a tool from the shell
+  muster serve --open                       start the server and open its page
+  muster add 'Parse the header' --done-when '12 fields are read' --check tests
+  muster next                               what can be worked on now
+  muster done TASK-001                      close its steps; asks for what nobody confirmed
+  muster attention                          what waits for you
   muster doctor                             check the store
 
 The data folder is $XDG_DATA_HOME/muster or ~/.local/share/muster on Linux,
@@ -45,7 +44,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) shared: GlobalFlags,
     #[command(subcommand)]
-    pub(crate) job: CommandLineJob,
+    pub(crate) job: Option<CommandLineJob>,
 }
 
 /// What to do.
@@ -97,7 +96,11 @@ pub(crate) enum ProgramCommand {
     Serve(commands::serve::Serve),
     Mcp(commands::mcp::Mcp),
     Call(commands::call::CallCommand),
+    #[command(flatten)]
+    Work(commands::work::WorkCommand),
     Tasks(commands::tasks::TasksCommand),
+    Attention(commands::attention::AttentionCommand),
+    Open(commands::open::OpenCommand),
     Runs(commands::runs::RunsCommand),
     Run(Box<commands::run::Run>),
     Providers(commands::providers::Providers),
@@ -127,6 +130,8 @@ pub(crate) enum ProgramCommand {
     Demo(commands::demo::Demo),
     #[command(hide = true)]
     DemoAgent(commands::demo::DemoAgent),
+    Completions(commands::completions::CompletionsCommand),
+    Man(commands::completions::ManCommand),
     /// Print the OpenAPI document of the HTTP interface
     Openapi,
     Reference(commands::reference::ReferencePage),
@@ -142,7 +147,10 @@ impl ProgramCommand {
             Self::Hook(_) => Level::ERROR,
             Self::Mcp(_)
             | Self::Call(_)
+            | Self::Work(_)
             | Self::Tasks(_)
+            | Self::Attention(_)
+            | Self::Open(_)
             | Self::Runs(_)
             | Self::Run(_)
             | Self::Providers(_)
@@ -170,6 +178,8 @@ impl ProgramCommand {
             | Self::Status(_)
             | Self::Demo(_)
             | Self::DemoAgent(_)
+            | Self::Completions(_)
+            | Self::Man(_)
             | Self::Openapi
             | Self::Reference(_) => Level::WARN,
         }

@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
+pub(crate) mod attention;
 pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod compact;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod contained;
 pub(crate) mod demo;
@@ -16,6 +18,7 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod mcp;
+pub(crate) mod open;
 pub(crate) mod openapi;
 pub(crate) mod page_sessions;
 pub(crate) mod passphrase;
@@ -34,4 +37,6 @@ pub(crate) mod tasks;
 pub(crate) mod todo;
 pub(crate) mod trust;
 pub(crate) mod waive;
+pub(crate) mod welcome;
+pub(crate) mod work;
 pub(crate) mod worktrees;

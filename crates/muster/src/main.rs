@@ -18,9 +18,12 @@ mod stop;
 mod storage;
 mod workspace;
 
-use std::{io, process::ExitCode};
+use std::{
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+};
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use arguments::{Arguments, CommandLineJob, ProgramCommand};
 use config::Settings;
@@ -29,12 +32,13 @@ use config::Settings;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    commands::completions::answer_shell();
     // Handles --version and --help before anything else is set up.
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return commands::hook::misused(&error).unwrap_or_else(|| error.exit()),
     };
-    if let CommandLineJob::Command(ProgramCommand::Hook(hook)) = &arguments.job {
+    if let Some(CommandLineJob::Command(ProgramCommand::Hook(hook))) = &arguments.job {
         if let Some(code) = hook.gate() {
             return code;
         }
@@ -52,11 +56,15 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { shared, job } = arguments;
     let outcome = match job {
+        None if !is_typed_at_terminal() => return Ok(usage()),
+        None => Settings::load(shared).and_then(|settings| commands::welcome::run(&settings)),
         // This process becomes another program, so nothing is set up that only this one needs.
-        CommandLineJob::Contained(contained) => return Ok(commands::contained::run(&contained)),
+        Some(CommandLineJob::Contained(contained)) => {
+            return Ok(commands::contained::run(&contained));
+        }
         // This shows invalid settings, so they must not stop it.
-        CommandLineJob::Config(config) => commands::config::run(shared, &config),
-        CommandLineJob::Command(command) => {
+        Some(CommandLineJob::Config(config)) => commands::config::run(shared, &config),
+        Some(CommandLineJob::Command(command)) => {
             let settings = Settings::load(shared)?;
             logging::start(&settings, command.log_level())?;
             for warning in settings.warnings() {
@@ -72,12 +80,24 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Whether a person reads the output and can type the next command.
+fn is_typed_at_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// The help of a command line without a command, for a program that sent it.
+fn usage() -> ExitCode {
+    output::remark(&Arguments::command().render_help().to_string());
+    ExitCode::from(USAGE)
+}
+
 fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitCode> {
     match command {
         ProgramCommand::Serve(serve) => commands::serve::run(settings, serve),
         ProgramCommand::Mcp(mcp) => commands::mcp::run(settings, &mcp),
         ProgramCommand::Call(call) => commands::call::run(settings, call),
         ProgramCommand::Tasks(tasks) => commands::tasks::run(settings, &tasks),
+        ProgramCommand::Work(work) => commands::work::run(settings, &work),
         ProgramCommand::Explain(explain) => commands::explain::run(&explain),
         ProgramCommand::Handoff(handoff) => commands::handoff::run(settings, &handoff),
         ProgramCommand::Check(check) => commands::check::run(settings, &check),
@@ -95,6 +115,8 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Backup(backup) => commands::backup::run(settings, &backup),
         ProgramCommand::Compact(compact) => commands::compact::run(settings, &compact),
         ProgramCommand::Status(status) => commands::status::run(settings, &status),
+        ProgramCommand::Open(open) => commands::open::run(settings, &open),
+        ProgramCommand::Attention(asked) => commands::attention::run(settings, &asked),
         ProgramCommand::Runs(runs) => commands::runs::run(settings, &runs),
         ProgramCommand::Run(run) => commands::run::run(settings, &run),
         ProgramCommand::Providers(providers) => commands::providers::run(settings, &providers),
@@ -106,6 +128,8 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Todo(todo) => commands::todo::run(settings, &todo),
         ProgramCommand::Demo(demo) => commands::demo::run(&demo),
         ProgramCommand::DemoAgent(agent) => commands::demo::play(&agent),
+        ProgramCommand::Completions(asked) => commands::completions::run(&asked),
+        ProgramCommand::Man(man) => commands::completions::write_manual(&man),
         ProgramCommand::Openapi => commands::openapi::run(),
         ProgramCommand::Reference(page) => commands::reference::run(&page),
     }

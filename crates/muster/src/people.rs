@@ -1,6 +1,10 @@
 //! Shared parts of the commands for people: flags, the workspace, and calls of
 //! operations.
 
+mod refusal;
+
+pub(crate) use self::refusal::refused;
+
 use anyhow::{anyhow, bail};
 use clap::Args;
 use muster_api::{ApiError, App, WorkspaceId};
@@ -20,7 +24,7 @@ use crate::{
 #[derive(Args, Clone, Debug)]
 pub(crate) struct InWorkspace {
     /// Workspace; by default the one of this directory: see `muster status`
-    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// [env: MUSTER_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE", global = true)]
     pub(crate) workspace: Option<String>,
 }
@@ -76,6 +80,11 @@ impl OpenWorkspace {
     /// Opens the store like [`Self::open`], but has nothing to say about the workspace.
     pub(crate) fn open_quietly(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Self> {
         Ok(Self::find(settings, asked)?.0)
+    }
+
+    /// Opens the store for a command whose first use creates it.
+    pub(crate) fn open_or_create(settings: &Settings, asked: &InWorkspace) -> anyhow::Result<Self> {
+        Ok(Self::of(settings, asked, storage::open(settings)?)?.0)
     }
 
     /// Opens the store for a command that makes sure itself that a person types it.
@@ -136,12 +145,23 @@ impl OpenWorkspace {
 
     /// Calls an operation in the workspace and returns its result.
     pub(crate) fn ask<O: OperationCall>(&self, call: &O) -> anyhow::Result<O::Response> {
+        self.try_ask(call)?.map_err(|error| refused(&error))
+    }
+
+    /// The same for a caller that handles refusals itself.
+    pub(crate) fn try_ask<O: OperationCall>(
+        &self,
+        call: &O,
+    ) -> anyhow::Result<Result<O::Response, ApiError>> {
         let mut arguments = arguments(call);
         arguments.insert("workspace".to_owned(), self.workspace.as_str().into());
         let envelope = self.app.call(O::OPERATION, arguments);
         match envelope.error {
-            None => envelope.result.try_read().map_err(|error| unreadable(O::OPERATION, &error)),
-            Some(error) => Err(refused(&error)),
+            None => {
+                let read = envelope.result.try_read();
+                read.map(Ok).map_err(|error| unreadable(O::OPERATION, &error))
+            }
+            Some(error) => Ok(Err(error)),
         }
     }
 }
@@ -166,10 +186,4 @@ fn unreadable(operation: &str, error: &serde_json::Error) -> anyhow::Error {
     }
     // Such a value was stored before nesting was limited.
     anyhow!("the result of {operation} is nested too deeply to be read: {error}")
-}
-
-/// An error with its recovery, and where to read more.
-pub(crate) fn refused(error: &ApiError) -> anyhow::Error {
-    let code = error.code.name();
-    anyhow!("{}\n  {}\n  muster explain {code}", error.message, error.recovery)
 }

@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    io::{self, Read as _},
+    io::{self, IsTerminal as _, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -64,6 +64,31 @@ impl Person {
         match &self.passphrase_file {
             Some(file) => from_file(file),
             None => ask(question),
+        }
+    }
+}
+
+/// Whether a person can be asked: the command itself is typed at a terminal.
+pub(crate) fn is_at_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Whether a person answers a question with y; asks again until the answer is y or n.
+pub(crate) fn says_yes(question: &str) -> io::Result<bool> {
+    Ok(chooses(question, &["y", "n"])? == "y")
+}
+
+/// The answer of a person, one of these letters; asks again until it is.
+pub(crate) fn chooses(question: &str, answers: &[&'static str]) -> io::Result<&'static str> {
+    loop {
+        let typed = typed(question)?.to_lowercase();
+        let word = match typed.as_str() {
+            "yes" => "y",
+            "no" => "n",
+            other => other,
+        };
+        if let Some(answer) = answers.iter().find(|answer| **answer == word) {
+            return Ok(answer);
         }
     }
 }

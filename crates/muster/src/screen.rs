@@ -3,6 +3,7 @@
 //! What is deliberately not here: the content.
 
 mod harmless;
+mod words;
 
 use std::{
     env,
@@ -11,7 +12,10 @@ use std::{
 
 use clap::ValueEnum;
 
-pub(crate) use self::harmless::{harmless_json, spelled_out};
+pub(crate) use self::{
+    harmless::{harmless_json, spelled_out},
+    words::{age, ago, counted},
+};
 
 /// Columns when the width is unknown.
 const COLUMNS_DEFAULT: usize = 80;

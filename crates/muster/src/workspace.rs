@@ -125,7 +125,7 @@ pub(crate) fn only(app: &App) -> anyhow::Result<ResolvedWorkspace> {
     let workspaces = app.status()?.workspaces;
     let complaint = match &workspaces[..] {
         [] => "no workspace exists yet: the first write creates one, for example\n  \
-               muster call tasks_create --workspace my-project --title 'First plan'"
+               muster add 'First task' --workspace my-project"
             .to_owned(),
         [only] => {
             let name = only.name.parse();

@@ -20,8 +20,8 @@ use muster_core::checks::{
     trust::ProjectTrust,
 };
 
+pub(super) use self::report::CheckReport;
 use self::report::CheckReportRow;
-pub(super) use self::report::{CheckReport, age};
 use super::trust::{project_of, root_of};
 use crate::{
     config::Settings,

@@ -3,6 +3,7 @@
 //! Everything but the agents' words is real: a server with its own store, programs as nodes,
 //! files in a repository, diffs, an approval, a check that fails before it passes.
 
+mod claim;
 mod part;
 mod stage;
 #[cfg(test)]
@@ -31,9 +32,9 @@ use muster_http::{
 };
 use tokio::{runtime, sync::oneshot};
 
-use self::part::DemoPart;
+use self::{claim::FalseClaim, part::DemoPart};
 use super::{
-    run::{self, RunPurpose, answers, graph},
+    run::{self, RunPurpose, answers, graph, watch::WatchManner},
     serve::{self, STOP_GRACE, Serving},
 };
 use crate::{client::Client, output, people::Look, stop::StopRequest};
@@ -43,6 +44,12 @@ const GOAL: &str = "A script greet.sh that greets a person by name, with a check
 /// The first README of the project.
 const README: &str = "# A small project\n\nMade by `muster demo`.\n";
 const TEAM: &str = include_str!("demo/team.toml");
+/// What to type next, in a project of the person's own.
+const NEXT_COMMANDS: &str = "
+The page stays until Ctrl-C. Next, in a project of yours:
+  muster init                 propose its checks and connect your agents
+  muster add 'First task'     put work on record
+  muster serve --open         follow it on the page";
 /// How long a person may look at an approval before it is given automatically.
 const APPROVAL_PAUSE: Duration = Duration::from_secs(3);
 /// Pause between two looks for approvals.
@@ -54,14 +61,16 @@ const END_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// Starts a server of its own and a run with an orchestrator, two implementers and a reviewer in a
 /// throw-away git repository: todos, handoffs, diffs, an approval, a check that fails and then
-/// passes. The agents are scripted, so no model is needed. Everything is removed at the end unless
+/// passes. A task of the same project shows what its gate does to a false "done". The agents are
+/// scripted, so no model is needed. The server stays until Ctrl-C; then everything is removed unless
 /// you name a folder.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   muster demo                       watch it here, or on the page that it prints
   muster demo --hands-on            answer the approvals yourself: `muster run approve ID`
-  muster demo --dir demo --stay     keep the project, and the server to look around")]
+  muster demo --dir demo            keep the project and the store
+  muster demo --once                end when the run has ended")]
 pub(crate) struct Demo {
     /// Milliseconds between the words of an agent
     #[arg(long, value_name = "MS", default_value_t = 60)]
@@ -79,8 +88,12 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Keep serving when the run has ended, until Ctrl+C
+    /// End when the run has ended, without waiting for Ctrl-C
     #[arg(long)]
+    once: bool,
+
+    /// What it does anyway
+    #[arg(long, hide = true, conflicts_with = "once")]
     stay: bool,
 
     #[command(flatten)]
@@ -118,6 +131,7 @@ impl Home {
         fs::create_dir_all(home.project().join("docs"))?;
         fs::create_dir_all(home.store())?;
         fs::write(home.project().join("README.md"), README)?;
+        claim::declare(&home.project())?;
         Ok(Self { folder: home.folder.canonicalize()?, ..home })
     }
 
@@ -153,7 +167,7 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
     if !make_repository(&home.project()).await? {
         output::remark("git is not installed: diffs are made without it");
     }
-    let Serving { server, runs, written_down } = open(demo, home).await?;
+    let (app, Serving { server, runs, written_down }) = open(demo, home).await?;
     let mut stop_request = StopRequest::listen(STOP_GRACE).context("cannot listen for signals")?;
     output::remark(&format!("the page of the demo: {}", server.page_link()?));
     let client = Client::local(&home.store())?;
@@ -166,13 +180,19 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
     let project = home.project();
     let look = demo.look.clone();
     let hands_on = demo.hands_on;
-    let watching = tokio::task::spawn_blocking(move || watch(&client, &project, hands_on, &look));
+    let watching = tokio::task::spawn_blocking(move || {
+        let claim = FalseClaim::prepare(&app, &project)?;
+        claim.claim("Before any work is done,");
+        let outcome = watch(&client, &project, hands_on, &look)?;
+        claim.claim("\nThe team has finished, and");
+        Ok(outcome)
+    });
     let outcome = tokio::select! {
         outcome = watching => {
             let outcome = outcome?;
             // A person who pressed Ctrl+C during the run does not have to press it again.
-            if demo.stay && outcome.is_ok() {
-                output::remark("the run has ended; Ctrl+C ends the server");
+            if !demo.once && outcome.is_ok() {
+                output::remark(NEXT_COMMANDS);
                 stop_request.wait().await;
             }
             outcome
@@ -187,7 +207,7 @@ async fn perform(demo: &Demo, home: &Home) -> anyhow::Result<ExitCode> {
 }
 
 /// A server whose only programs are the agents of the demo.
-async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
+async fn open(demo: &Demo, home: &Home) -> anyhow::Result<(Arc<App>, Serving)> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut settings = RunsSettings::of(home.store(), home.project());
     settings.profiles = profiles(&program, demo.pace);
@@ -212,7 +232,8 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<Serving> {
         descriptors_max: serve::raise_descriptor_limit(),
         times: ServerTimes::default(),
     };
-    serve::open(&app, options, settings).await
+    let serving = serve::open(&app, options, settings).await?;
+    Ok((app, serving))
 }
 
 fn profiles(program: &Path, pace: u64) -> BTreeMap<(Provider, String), Profile> {
@@ -237,7 +258,9 @@ fn watch(client: &Client, project: &Path, hands_on: bool, look: &Look) -> anyhow
         if !hands_on {
             scope.spawn(move || approve(client, &watched));
         }
-        let outcome = run::watch::run(client, &id, 0, false, look);
+        let mut manner = WatchManner::whole();
+        manner.asks = hands_on;
+        let outcome = run::watch::run(client, &id, &manner, look);
         drop(over);
         outcome
     })
@@ -258,7 +281,7 @@ fn approve(client: &Client, over: &std::sync::mpsc::Receiver<()>) {
 }
 
 fn give(client: &Client, id: ApprovalId) {
-    let given = run::answer(
+    let given = run::approval::answer(
         client,
         &id.to_string(),
         ResolutionInput {

@@ -12,10 +12,10 @@ use muster_api::{
 };
 
 use super::{
-    check::{CheckFollower, CheckReport, accepted, age, workspace_of},
+    check::{CheckFollower, CheckReport, accepted, workspace_of},
     trust::{project_of, root_of},
 };
-use crate::{config::Settings, output, people::InWorkspace};
+use crate::{config::Settings, output, people::InWorkspace, screen::age};
 
 /// Succeed only if all required checks are proven on these files
 ///

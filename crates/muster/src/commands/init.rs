@@ -39,7 +39,7 @@ pub(crate) struct InitCommand {
     dir: PathBuf,
 
     /// Workspace of the project; the name of the repository by default
-    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// [env: MUSTER_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 

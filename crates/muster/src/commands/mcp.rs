@@ -32,7 +32,7 @@ Examples:
   gemini mcp add --scope user muster muster mcp --workspace my-project")]
 pub(crate) struct Mcp {
     /// Workspace of the agent; calls that name none work in it. By default the one of the
-    /// directory: see `muster status` [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// directory: see `muster status` [env: MUSTER_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 

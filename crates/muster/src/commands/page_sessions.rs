@@ -61,6 +61,11 @@ struct Revoke {
 #[derive(Serialize)]
 struct NoFields {}
 
+/// A link that signs one browser in, once.
+pub(super) fn new_link(client: &Client) -> anyhow::Result<String> {
+    Ok(client.post::<LinkAnswer>("/api/page-links", &NoFields {})?.link)
+}
+
 #[derive(Deserialize)]
 struct LinkAnswer {
     link: String,
@@ -86,8 +91,7 @@ pub(crate) fn run(settings: &Settings, asked: &PageSessionsCommand) -> anyhow::R
     match &asked.action {
         None => list(&client, &asked.look)?,
         Some(Action::Link) => {
-            let made: LinkAnswer = client.post("/api/page-links", &NoFields {})?;
-            output::print(&format!("{}\n", made.link))?;
+            output::print(&format!("{}\n", new_link(&client)?))?;
         }
         Some(Action::Revoke(revoke)) => end(&client, revoke)?,
     }

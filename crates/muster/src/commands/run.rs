@@ -1,10 +1,12 @@
 //! `muster run`: starts a run from a goal and a graph, follows it, steers it, answers approvals.
 
 pub(crate) mod answers;
+pub(crate) mod approval;
 mod default_agent;
 pub(crate) mod graph;
 mod inbox;
 mod line;
+mod stray_word;
 pub(crate) mod watch;
 
 use std::{
@@ -14,19 +16,14 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use muster_api::runs::{answers::ResolvedAnswer, request::ResolutionInput};
 use muster_core::{
-    run::{
-        approval::{Approval, Verdict},
-        command::StatusWish,
-        record::RunStatus,
-    },
+    run::{command::StatusWish, record::RunStatus},
     text,
 };
 use serde::{Serialize, de::IgnoredAny};
 
 use self::{
-    answers::{ListedRuns, RunReply, pending_approvals},
+    answers::{ListedRuns, RunReply},
     default_agent::DefaultAgent,
     graph::Graph,
 };
@@ -43,11 +40,12 @@ use crate::{client::Client, config::Settings, output, people::Look};
     subcommand_negates_reqs = true,
     after_help = "\
 Examples:
-  muster run 'Explain this repository'      by an agent that is found on this machine
-  muster run 'Make the tests pass' --graph team.toml --provider claude
+  muster run start 'Explain this repository'
+                                            by an agent that is found on this machine
+  muster run start 'Make the tests pass' --graph team.toml --provider claude
   muster run watch ID                       follow one; Ctrl+C ends the watching only
   muster run pause ID --now                 end the turns in flight, too
-  muster run approve ID                     the approval, or the run that has only one
+  muster run approve ID                     shows the request and asks; --yes does not ask
   muster run approve ID --arguments '{\"command\": \"ls\"}'
   muster run deny ID --reason 'not on main'
   muster run inbox ID                       what waits for its nodes, and what failed
@@ -92,6 +90,8 @@ struct Start {
 
 #[derive(Subcommand)]
 enum Action {
+    /// Start a run and follow it until it ends
+    Start(Start),
     /// Follow a run's events until it ends or Ctrl+C
     Watch(watch::WatchRun),
     /// Pause a run: start no more turns
@@ -112,22 +112,8 @@ enum Action {
         /// The run
         id: String,
     },
-    /// Approve what an agent asks for
-    Approve {
-        /// The approval, or the run if it has only one
-        id: String,
-        /// Make the call with these arguments instead, a JSON object
-        #[arg(long, value_name = "JSON")]
-        arguments: Option<String>,
-    },
-    /// Deny what an agent asks for
-    Deny {
-        /// The approval, or the run if it has only one
-        id: String,
-        /// The reason, for the agent
-        #[arg(long, value_name = "TEXT")]
-        reason: Option<String>,
-    },
+    Approve(approval::ApproveRequest),
+    Deny(approval::DenyRequest),
     /// Show the inputs that wait for the nodes of a run, and those that failed
     ///
     /// An input fails when every turn that took it failed. Its node does not get it again until
@@ -162,22 +148,20 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
         Ok::<_, anyhow::Error>(output::print(&format!("{id} is {status}\n"))?)
     };
     match &run.action {
-        None => return begin(&client, run),
+        None => {
+            stray_word::refuse(run.start.goal.as_deref().unwrap_or_default())?;
+            return begin(&client, &run.start, &run.look);
+        }
+        Some(Action::Start(start)) => return begin(&client, start, &run.look),
         Some(Action::Watch(watch)) => {
             let id = find(&client, &watch.id)?;
-            return watch::run(&client, &id, watch.since(), watch.once, &run.look);
+            return watch::run(&client, &id, &watch.manner(), &run.look);
         }
         Some(Action::Pause { id, now }) => wish(id, StatusWish::Paused, *now)?,
         Some(Action::Resume { id }) => wish(id, StatusWish::Running, false)?,
         Some(Action::Stop { id }) => wish(id, StatusWish::Stopped, false)?,
-        Some(Action::Approve { id, arguments }) => {
-            resolve(&client, id, consent(arguments.as_deref())?)?;
-        }
-        Some(Action::Deny { id, reason }) => {
-            let status = Some(Verdict::Denied);
-            let reason = reason.clone();
-            resolve(&client, id, ResolutionInput { status, modified_args: None, reason })?;
-        }
+        Some(Action::Approve(approve)) => return approval::approve(&client, approve),
+        Some(Action::Deny(deny)) => approval::deny(&client, deny)?,
         Some(Action::Inbox { id }) => inbox::show(&client, &find(&client, id)?, &run.look)?,
         Some(Action::Resend { id, input }) => {
             inbox::resend(&client, &find(&client, id)?, input)?;
@@ -190,8 +174,7 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
 }
 
 /// Creates a run and follows it.
-fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
-    let start = &run.start;
+fn begin(client: &Client, start: &Start, look: &Look) -> anyhow::Result<ExitCode> {
     let graph = match &start.graph {
         Some(file) => graph::read(file)?,
         None => graph::single(),
@@ -207,7 +190,7 @@ fn begin(client: &Client, run: &Run) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     output::remark(&format!("run {id}: Ctrl+C stops watching; the run continues"));
-    watch::run(client, &id, 0, false, &run.look)
+    watch::run(client, &id, &watch::WatchManner::whole(), look)
 }
 
 pub(crate) struct RunPurpose<'a> {
@@ -257,53 +240,8 @@ fn find(client: &Client, id: &str) -> anyhow::Result<String> {
     match &found[..] {
         [only] => Ok(only.clone()),
         [] => bail!("no run has an id that begins or ends with {id:?}: `muster runs` lists them"),
-        several => bail!("{} runs match {id:?}: use more of the id", several.len()),
-    }
-}
-
-/// Approves the call as it is or with other arguments.
-fn consent(arguments: Option<&str>) -> anyhow::Result<ResolutionInput> {
-    let Some(arguments) = arguments else {
-        return Ok(ResolutionInput { status: Some(Verdict::Approved), ..Default::default() });
-    };
-    let modified_args = serde_json::from_str(arguments)
-        .context("--arguments takes a JSON object with all arguments of the call")?;
-    let status = Some(Verdict::Modified);
-    Ok(ResolutionInput { status, modified_args: Some(modified_args), reason: None })
-}
-
-/// Answers an approval, named by its own id or by its run.
-fn resolve(client: &Client, id: &str, resolution: ResolutionInput) -> anyhow::Result<()> {
-    let meant = |approval: &Approval| {
-        let ids = [approval.approval_id.to_string(), approval.run_id.to_string()];
-        ids.iter().any(|known| text::names_id(known, id))
-    };
-    let pending = pending_approvals(client)?;
-    let meant: Vec<&Approval> = pending.iter().filter(|approval| meant(approval)).collect();
-    let approval = match &meant[..] {
-        [only] => only.approval_id.to_string(),
-        [] if id.len() == 36 => id.to_owned(),
-        [] => bail!("no pending approval or run of one matches {id:?}"),
         several => {
-            let line = |it: &&Approval| format!("\n{}", line::approval(it.approval_id, &it.tool));
-            let lines: String = several.iter().map(line).collect();
-            bail!("several approvals are pending, choose one:{lines}");
+            bail!("several runs match {id:?}, use more of the id:\n  {}", several.join("\n  "))
         }
-    };
-    let status = answer(client, &approval, resolution)?.resolution.map(|answer| answer.status);
-    let status = status.map_or("", Verdict::name);
-    Ok(output::print(&format!("{approval} is {status}\n"))?)
-}
-
-#[derive(Serialize)]
-struct NewResolution {
-    resolution: ResolutionInput,
-}
-
-pub(crate) fn answer(
-    client: &Client,
-    approval: &str,
-    resolution: ResolutionInput,
-) -> anyhow::Result<ResolvedAnswer> {
-    client.post(&format!("/api/approvals/{approval}/resolve"), &NewResolution { resolution })
+    }
 }

@@ -23,6 +23,7 @@ use muster_http::{
 };
 use tokio::runtime;
 
+use super::{open::in_browser, setup::Agent};
 use crate::{
     arguments::toolset_parser,
     config::{
@@ -44,12 +45,13 @@ pub(crate) const STOP_GRACE: Duration = Duration::from_secs(40);
 /// Start the HTTP server: page, REST and MCP over HTTP
 ///
 /// Listens only on this machine, and asks every client for the token that is stored in the storage
-/// folder. It prints a link to the page that works once. Stop it with Ctrl-C: requests in
-/// progress finish first.
+/// folder. It prints a link to the page that signs one browser in, once; `muster open` makes another.
+/// Stop it with Ctrl-C: requests in progress finish first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   muster serve                                    http://127.0.0.1:7717
+  muster serve --open                             and open the page in your browser
   muster serve --addr 127.0.0.1:0                 take any free port
   muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org:443
                                                   behind a TLS proxy for other machines
@@ -63,6 +65,10 @@ pub(crate) struct Serve {
         long_help = SERVER_ADDR.row.flag_long_help()
     )]
     addr: Option<SocketAddr>,
+
+    /// Open the page in your browser
+    #[arg(long)]
+    open: bool,
 
     /// Do not ask for a token; only on a loopback address [env: MUSTER_AUTH=0]
     #[arg(long)]
@@ -141,8 +147,9 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         .enable_all()
         .build()
         .context("cannot start the event loop")?;
-    let grace = Duration::from_secs(serve.stop_grace);
-    runtime.block_on(answer(app, options, runs.settings, grace))?;
+    let manner =
+        ServingManner { grace: Duration::from_secs(serve.stop_grace), opens_page: serve.open };
+    runtime.block_on(answer(app, options, runs.settings, manner))?;
     // Calls whose clients are gone may still be running; what they write is durable or absent.
     runtime.shutdown_timeout(CALLS_TIMEOUT);
     tracing::info!("stopped");
@@ -202,18 +209,25 @@ pub(crate) async fn open(
     Ok(Serving { server, runs, written_down })
 }
 
+/// How the command serves.
+struct ServingManner {
+    /// How long it may take to stop.
+    grace: Duration,
+    opens_page: bool,
+}
+
 async fn answer(
     app: Arc<App>,
     options: ServerOptions,
     runs: RunsSettings,
-    grace: Duration,
+    manner: ServingManner,
 ) -> anyhow::Result<()> {
     let open_to_others = !options.address.ip().is_loopback();
     let installation = options.installation.clone();
     // Published before anything is printed: a reader of that line may connect at once.
     let Serving { server, runs, written_down: _written_down } = open(&app, options, runs).await?;
     // Installed before anything is printed: a reader of that line may send a signal at once.
-    let mut stop = StopRequest::listen(grace).context("cannot listen for signals")?;
+    let mut stop = StopRequest::listen(manner.grace).context("cannot listen for signals")?;
     if server.token_file().is_none() {
         tracing::warn!("authentication is off: every program on this machine can use this server");
     }
@@ -224,6 +238,10 @@ async fn answer(
     }
     output::print(&announcement(&server, &installation)?)?;
     tracing::info!(address = %server.address(), "listening");
+    if manner.opens_page {
+        // Another link than the printed one, which stays good for another browser.
+        in_browser(&server.page_link()?)?;
+    }
     let checks = Arc::clone(app.checks());
     let stop = async move {
         stop.wait().await;
@@ -271,30 +289,22 @@ fn local_url(server: &HttpServer) -> String {
     }
 }
 
+/// Five lines: where it is, the way in, where the data is, the next step, where more is.
 fn announcement(server: &HttpServer, installation: &InstallationPaths) -> anyhow::Result<String> {
     let mut text =
         format!("muster {} listens on {}\n", env!("CARGO_PKG_VERSION"), server.base_url());
-    writeln!(
-        text,
-        "  page    {}{}",
-        server.page_link()?,
-        match server.token_file() {
-            Some(_) => "  (works once)",
-            None => "",
-        }
-    )?;
-    writeln!(text, "  store   {}", installation.storage_dir.display())?;
-    match server.token_file() {
-        Some(file) => writeln!(text, "  token   {}", file.display())?,
-        None => writeln!(text, "  token   none: authentication is off")?,
+    let link = server.page_link()?;
+    let once = if server.token_file().is_some() { "  (works once)" } else { "" };
+    writeln!(text, "  page   {link}{once}")?;
+    writeln!(text, "  store  {}", installation.storage_dir.display())?;
+    let flag = match installation.names_storage_dir {
+        true => format!(" --storage-dir {}", installation.storage_dir.display()),
+        false => String::new(),
+    };
+    match Agent::installed().first().map(|agent| agent.program()) {
+        Some(agent) => writeln!(text, "  agent  muster setup {agent} --write{flag}")?,
+        None => writeln!(text, "  agent  none was found here; `muster setup --help` lists them")?,
     }
-    writeln!(text, "\nConnect an agent, over stdio or through this server:")?;
-    for recipe in installation.recipes(server.base_url(), server.token_file().is_some()) {
-        writeln!(text, "  {}", recipe.stdio)?;
-        for line in recipe.http.lines() {
-            writeln!(text, "  {line}")?;
-        }
-    }
-    writeln!(text, "\nStop with Ctrl-C.")?;
+    writeln!(text, "  more   muster --help, or About on the page; Ctrl-C stops the server")?;
     Ok(text)
 }

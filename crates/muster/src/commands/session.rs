@@ -15,6 +15,8 @@ use muster_core::session::{
 
 use crate::{
     config::{CTREES_MAX_CHARS, Settings},
+    person,
+    screen::spelled_out,
     storage,
 };
 
@@ -29,7 +31,7 @@ Examples:
   muster session watch ID                   live, from now on
   muster session watch ID --replay          everything so far, then live
   muster session say ID 'how far are you?'
-  muster session end ID")]
+  muster session delete ID")]
 pub(crate) struct SessionCommandLine {
     #[command(subcommand)]
     action: Action,
@@ -60,7 +62,16 @@ enum Action {
         /// The message
         text: String,
     },
-    /// Delete a session with its events, lists and tree
+    /// Delete a session with its events, lists and tree, after asking
+    Delete {
+        /// The session
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// The old name of `delete --yes`
+    #[command(hide = true)]
     End {
         /// The session
         id: String,
@@ -99,12 +110,29 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
             };
             crate::output::print(&line)?;
         }
-        Action::End { id } => {
-            let app = storage::open_existing(settings)?;
-            perform(&app, id, SessionCommand::End)?;
-            crate::output::print(&format!("deleted {id}\n"))?;
+        Action::Delete { id, yes } => return delete(settings, id, *yes),
+        Action::End { id } => return delete(settings, id, true),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Deletes a session that a person, or a flag, says yes to.
+fn delete(settings: &Settings, id: &str, is_certain: bool) -> anyhow::Result<ExitCode> {
+    let app = storage::open_existing(settings)?;
+    let shown = told(app.sessions().show(&named(id)?))?;
+    if !is_certain {
+        let title = shown.title.as_deref().map(|title| format!(" {}", spelled_out(title)));
+        let name = format!("session {id}{}", title.unwrap_or_default());
+        if !person::is_at_terminal() {
+            bail!("{name} would be deleted for good: add --yes, or run this at a terminal");
+        }
+        if !person::says_yes(&format!("Delete {name} with all of its events? y/n: "))? {
+            crate::output::print("Nothing was deleted.\n")?;
+            return Ok(ExitCode::FAILURE);
         }
     }
+    perform(&app, id, SessionCommand::End)?;
+    crate::output::print(&format!("deleted {id}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,6 +3,8 @@
 mod agents;
 mod file;
 mod json;
+mod removal;
+mod section;
 mod toml;
 
 use std::{
@@ -18,6 +20,7 @@ use muster_api::{WorkspaceId, checks};
 use self::{
     agents::AgentInstallation,
     file::{FileChange, FileOutcome},
+    removal::FileRemoval,
 };
 use crate::{
     config::Settings,
@@ -28,22 +31,29 @@ use crate::{
 /// Show or write the configuration that connects an agent
 ///
 /// Shows exactly what goes into which file. --write writes it: other settings stay as
-/// they are, a copy of the old file is kept beside it, and writing twice changes nothing.
+/// they are, a copy of the old file is kept beside it, and writing twice changes nothing. For one
+/// project it also writes a short marked section into CLAUDE.md, AGENTS.md or GEMINI.md. --remove
+/// takes everything out again and leaves the files as they were.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   muster setup claude                       show what would be configured for all your projects
   muster setup claude --write               the MCP server and the hooks
   muster setup codex --dir . --workspace my-project --write
-                                            for one project")]
+                                            for one project
+  muster setup claude --remove              take it out again")]
 pub(crate) struct SetupCommand {
     /// The agent
-    #[arg(value_enum)]
-    agent: Agent,
+    #[arg(value_enum, required_unless_present = "remove")]
+    agent: Option<Agent>,
 
     /// Write the configuration instead of only showing it
     #[arg(long)]
     write: bool,
+
+    /// Take out what --write put in; of all agents if none is named
+    #[arg(long, conflicts_with = "write")]
+    remove: bool,
 
     /// Configure only the project in this folder
     #[arg(long, value_name = "DIR")]
@@ -51,7 +61,7 @@ pub(crate) struct SetupCommand {
 
     /// Workspace of the agent's calls; by default a project has the one that its muster.toml
     /// declares, else the name of its folder
-    /// [env: MUSTER_WORKSPACE, BRANCHMIND_WORKSPACE]
+    /// [env: MUSTER_WORKSPACE]
     #[arg(long, value_name = "WORKSPACE")]
     workspace: Option<String>,
 
@@ -114,7 +124,10 @@ pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<E
         None => project.as_deref().and_then(workspace_of),
     };
     let installation = AgentInstallation::new(settings, workspace, project)?;
-    let connection = AgentConnection::plan(setup.agent, &installation)?;
+    let Some(agent) = setup.agent.filter(|_| !setup.remove) else {
+        return remove(screen, setup.agent, &installation);
+    };
+    let connection = AgentConnection::plan(agent, &installation)?;
     let mut text = String::new();
     for (change, outcome) in &connection.changes {
         let state = if setup.write { change.apply(outcome)? } else { outcome.plan().to_owned() };
@@ -129,7 +142,32 @@ pub(crate) fn run(settings: &Settings, setup: &SetupCommand) -> anyhow::Result<E
         text += "Nothing was written: add --write to write it.\n";
     } else if setup.write {
         text += "Restart the agent to use it.\n";
-        text += setup.agent.remark();
+        text += agent.remark();
+    }
+    output::print_on(screen, &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes out what was written for an agent, or for all of them.
+fn remove(
+    screen: Screen,
+    agent: Option<Agent>,
+    installation: &AgentInstallation,
+) -> anyhow::Result<ExitCode> {
+    let agents = agent.map_or_else(|| Agent::value_variants().to_vec(), |agent| vec![agent]);
+    let mut removals = Vec::new();
+    for agent in agents {
+        for change in installation.changes(agent)? {
+            // All of them are looked at before any is changed.
+            let removal = FileRemoval::of(&change)?;
+            removals.push((change.file, removal));
+        }
+    }
+    let mut text = String::new();
+    for (file, removal) in removals {
+        let done = removal.apply(&file)?;
+        let file = screen.paint(Tone::Strong, &file.display().to_string());
+        text += &format!("{file}  {done}\n");
     }
     output::print_on(screen, &text)?;
     Ok(ExitCode::SUCCESS)

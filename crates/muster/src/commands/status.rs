@@ -11,7 +11,7 @@ use crate::{
     client::Client,
     config::{Settings, ValueSource},
     people::{InWorkspace, Look},
-    screen::{Screen, Tone},
+    screen::{Color, Screen, Tone},
     storage,
     workspace::{self, ResolvedWorkspace, Surroundings, WorkspaceReason},
 };
@@ -40,6 +40,14 @@ pub(crate) struct StatusCommand {
 
     #[command(flatten)]
     look: Look,
+}
+
+impl StatusCommand {
+    /// The command without any flag.
+    pub(super) fn plain() -> Self {
+        let look = Look { json: false, color: Color::Auto };
+        Self { place: InWorkspace { workspace: None }, look }
+    }
 }
 
 /// The workspace of this directory.

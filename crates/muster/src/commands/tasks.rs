@@ -1,14 +1,17 @@
 //! `muster tasks`: plans, tasks and steps for people.
 
 pub(crate) mod calls;
+mod history;
 mod list;
 mod next;
 mod radar;
 mod show;
 pub(crate) mod step;
 
+pub(crate) use history::event_line;
+pub(crate) use next::{NextCommand, run as next};
 pub(crate) use radar::{RadarProgress, report_head, section};
-pub(crate) use show::{WholeEntity, evidence_line, receipts, resumed, whole};
+pub(crate) use show::{Show, WholeEntity, evidence_line, receipts, resumed, run as show, whole};
 
 use std::process::ExitCode;
 

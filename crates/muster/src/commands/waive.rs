@@ -14,7 +14,7 @@ use muster_core::tasks::{
     wording::is_blank,
 };
 
-use super::{proof::text::check_lines, tasks::calls::ProofCall};
+use super::{completions::entity_ids, proof::text::check_lines, tasks::calls::ProofCall};
 use crate::{
     config::Settings,
     output,
@@ -42,7 +42,7 @@ pub(crate) struct Waive {
     check: String,
 
     /// The task
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = entity_ids())]
     task: String,
 
     /// Only for this step: its id or its path, such as s:0

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn a_scripted_team_fails_its_check_mends_it_and_is_done() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("demo");
-    let arguments = ["demo", "--pace", "1", "--json", "--dir", folder.to_str().unwrap()];
+    let arguments = ["demo", "--once", "--pace", "1", "--json", "--dir", folder.to_str().unwrap()];
     let output = program::run(&arguments);
     let told = program::stdout(&output);
     assert!(output.status.success(), "{}\n{told}", program::stderr(&output));
@@ -44,13 +44,17 @@ fn a_scripted_team_fails_its_check_mends_it_and_is_done() {
     assert!(program.contains("${1:-world}"), "{program}");
     assert!(folder.join("project/docs/greet.md").is_file());
     assert!(folder.join("project/.git").is_dir());
+    let said = program::stderr(&output);
+    let refused = said.find("refused: s:0 has checks that do not hold: greets failed");
+    let proven = said.find("closed and proven");
+    assert!(refused.is_some() && refused < proven, "first a false claim, then a true one: {said}");
 }
 
 #[test]
 fn a_demo_that_nobody_reads_any_more_ends_when_it_is_told_to() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("demo");
-    let arguments = ["demo", "--hands-on", "--stay", "--pace", "1", "--json", "--dir"];
+    let arguments = ["demo", "--hands-on", "--pace", "1", "--json", "--dir"];
     let mut demo = program::muster(&arguments);
     demo.arg(&folder).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut demo = demo.spawn().unwrap();

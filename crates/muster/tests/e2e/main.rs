@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod agent;
+mod by_hand;
 mod checks;
 mod client;
 mod command_line;
@@ -12,6 +13,7 @@ mod config;
 mod contracts;
 mod crash;
 mod demo;
+mod first_day;
 mod fuzz;
 mod hostile;
 mod hostile_input;

@@ -210,6 +210,9 @@ fn a_project_has_files_and_a_workspace_of_its_own() {
         ".codex/hooks.json",
         ".gemini/settings.json",
         ".mcp.json",
+        "AGENTS.md",
+        "CLAUDE.md",
+        "GEMINI.md",
     ];
     assert_eq!(home.files(), names.map(|name| format!("rocket/{name}")));
     let server = &home.json("rocket/.mcp.json")["mcpServers"]["muster"];
@@ -247,4 +250,46 @@ fn a_private_file_stays_private_and_a_link_stays_a_link() {
         assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
     }
     assert_eq!(home.json("dotfiles/claude.json")["secret"], "s");
+}
+
+#[test]
+fn what_was_written_is_taken_out_byte_for_byte() {
+    let home = Home::new();
+    let project = home.path().join("rocket");
+    let olds = [
+        ("rocket/.mcp.json", "{\"mcpServers\":{\"other\":{\"command\":\"x\"}}}"),
+        ("rocket/.claude/settings.json", "{ \"z\": 1,\n\n  \"hooks\": {} }"),
+        ("rocket/.codex/config.toml", "# mine\nmodel = \"x\""),
+        ("rocket/CLAUDE.md", "# Rules\n\nno line break at the end"),
+    ];
+    for (name, text) in olds {
+        home.write(name, text);
+    }
+    let files = home.files();
+    let dir = ["--dir", project.to_str().unwrap()];
+    for agent in ["claude", "codex", "gemini"] {
+        home.done(&[&[agent, "--write"], &dir[..]].concat());
+    }
+    let section = fs::read_to_string(project.join("CLAUDE.md")).unwrap();
+    assert!(section.contains("tasks_macro_start") && section.starts_with("# Rules"), "{section}");
+    home.done(&[&["--remove"], &dir[..]].concat());
+    for (name, text) in olds {
+        assert_eq!(fs::read_to_string(home.path().join(name)).unwrap(), text, "{name}");
+    }
+    assert_eq!(home.files(), files, "files that setup created are gone, and so are its copies");
+    let again = home.done(&[&["--remove"], &dir[..]].concat());
+    assert!(again.contains("has nothing of Muster"), "{again}");
+}
+
+#[test]
+fn settings_that_were_added_since_survive_a_removal() {
+    let home = Home::new();
+    home.write(".gemini/settings.json", "{\"theme\": \"dark\"}");
+    home.done(&["gemini", "--write"]);
+    let mut settings = home.json(".gemini/settings.json");
+    settings["mcpServers"]["other"] = json!({"command": "x"});
+    home.write(".gemini/settings.json", &settings.to_string());
+    home.done(&["gemini", "--remove"]);
+    let left = json!({"theme": "dark", "mcpServers": {"other": {"command": "x"}}});
+    assert_eq!(home.json(".gemini/settings.json"), left);
 }

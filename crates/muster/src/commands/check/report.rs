@@ -10,7 +10,7 @@ use muster_core::{
 };
 use serde::Serialize;
 
-use crate::screen::{Color, Screen, Tone};
+use crate::screen::{Color, Screen, Tone, age};
 
 /// Digits of a digest that people see.
 const DIGEST_CHARS: usize = 12;
@@ -112,32 +112,5 @@ impl CheckReport {
     pub(in crate::commands) fn text(&self, now: Timestamp) -> String {
         let screen = Screen::of_stdout(Color::Auto);
         self.checks.iter().map(|row| row.text(screen, now)).collect()
-    }
-}
-
-/// How long ago something happened.
-pub(in crate::commands) fn age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.0.saturating_sub(then.0).max(0) / 1000;
-    match seconds {
-        0..60 => "just now".to_owned(),
-        60..3_600 => format!("{} min ago", seconds / 60),
-        3_600..86_400 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} days ago", seconds / 86_400),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use muster_api::Timestamp;
-
-    use super::age;
-
-    #[test]
-    fn ages_are_rounded_down() {
-        let ago = |seconds: i64| age(Timestamp(0), Timestamp(seconds * 1000));
-        assert_eq!(
-            [ago(-5), ago(59), ago(185), ago(7_300), ago(200_000)],
-            ["just now", "just now", "3 min ago", "2 h ago", "2 days ago"]
-        );
     }
 }

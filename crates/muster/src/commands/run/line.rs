@@ -50,7 +50,7 @@ impl NodeNames {
         }
     }
 
-    fn name(&self, id: NodeId) -> String {
+    pub(super) fn name(&self, id: NodeId) -> String {
         match self.0.get(&id) {
             Some(name) => text::join_words(name, ' '),
             None if id == NodeId(0) => "muster".to_owned(),
@@ -195,7 +195,7 @@ fn call(Tool { name, args, .. }: &Tool) -> String {
 }
 
 /// A call of a tool with all of its arguments.
-fn whole_call(tool: &Tool) -> String {
+pub(super) fn whole_call(tool: &Tool) -> String {
     if tool.args.len() > 1 {
         return format!("{} {}", tool.name, Json::of(&tool.args));
     }
@@ -203,7 +203,7 @@ fn whole_call(tool: &Tool) -> String {
 }
 
 /// An approval, with the command that gives it.
-pub(super) fn approval(id: ApprovalId, tool: &Tool) -> String {
+fn approval(id: ApprovalId, tool: &Tool) -> String {
     // On one line: nothing in the call can look like a line of ours.
     let call = whole_call(tool);
     format!("{}\nmuster run approve {}", spelled_out(&call), spelled_out(&id.to_string()))

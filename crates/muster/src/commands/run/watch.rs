@@ -1,16 +1,16 @@
 //! `muster run watch`: a run's events as they happen, one per line.
 
-use std::{process::ExitCode, thread::sleep, time::Duration};
+use std::{collections::BTreeSet, process::ExitCode, thread::sleep, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
-use muster_core::run::record::RunStatus;
+use muster_core::run::{id::ApprovalId, record::RunStatus};
 
 use super::{
-    answers::{EventsReply, RunReply},
-    line,
+    answers::{EventsReply, RunReply, pending_approvals},
+    approval, line,
 };
-use crate::{client::Client, output, people::Look};
+use crate::{client::Client, output, people::Look, person};
 
 /// Pause between two requests when nothing happened.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -29,26 +29,45 @@ pub(super) struct WatchRun {
 
     /// End when everything so far was printed
     #[arg(long)]
-    pub(super) once: bool,
+    once: bool,
 }
 
 impl WatchRun {
-    /// The last event that was printed.
-    pub(super) fn since(&self) -> u64 {
-        self.since
+    pub(super) fn manner(&self) -> WatchManner {
+        WatchManner { since: self.since, once: self.once, asks: true }
     }
 }
 
-/// Prints events until the run has ended; the exit code is its outcome.
+/// How a run is followed.
+pub(crate) struct WatchManner {
+    /// The last event that is not printed.
+    since: u64,
+    /// Ends when everything so far was printed.
+    once: bool,
+    /// Whether a person at a terminal is asked about approvals.
+    pub(crate) asks: bool,
+}
+
+impl WatchManner {
+    /// From the first event to the end of the run.
+    pub(crate) fn whole() -> Self {
+        Self { since: 0, once: false, asks: true }
+    }
+}
+
+/// Prints events until the run has ended; the exit code is its outcome. Asks a person about
+/// approvals when nothing else happens.
 pub(crate) fn run(
     client: &Client,
     id: &str,
-    mut since: u64,
-    once: bool,
+    manner: &WatchManner,
     look: &Look,
 ) -> anyhow::Result<ExitCode> {
+    let WatchManner { mut since, once, asks } = *manner;
     let screen = look.screen();
     let mut names = line::NodeNames::of(&RunReply::get(client, id)?);
+    let asks = asks && !once && !look.json && person::is_at_terminal();
+    let mut desk = asks.then(OpenRequests::default);
     loop {
         let page = format!("/api/runs/{id}/events?since={since}&limit={PAGE_EVENTS}");
         let events = client.get::<EventsReply>(&page)?.events;
@@ -71,7 +90,40 @@ pub(crate) fn run(
         if shown.last_seq == since && (once || ends(status)) {
             return Ok(finish(status, once));
         }
+        if let Some(desk) = &mut desk
+            && shown.counts.as_ref().is_none_or(|counts| counts.approvals > 0)
+        {
+            desk.ask(client, id)?;
+        }
         sleep(PAUSE);
+    }
+}
+
+/// The requests that a person left open, so that nobody is asked twice.
+#[derive(Default)]
+struct OpenRequests {
+    left: BTreeSet<ApprovalId>,
+}
+
+impl OpenRequests {
+    /// Asks about each pending approval of a run.
+    fn ask(&mut self, client: &Client, run: &str) -> anyhow::Result<()> {
+        for approval in pending_approvals(client)? {
+            let is_known = self.left.contains(&approval.approval_id);
+            if is_known || approval.run_id.to_string() != run {
+                continue;
+            }
+            match approval::offer(client, &approval) {
+                Ok(true) => {}
+                Ok(false) => drop(self.left.insert(approval.approval_id)),
+                Err(error) => {
+                    // Another person may have been quicker.
+                    output::complain(&format!("{error:#}"));
+                    self.left.insert(approval.approval_id);
+                }
+            }
+        }
+        Ok(())
     }
 }
 

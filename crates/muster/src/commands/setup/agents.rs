@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Agent,
     file::{FileChange, FileEdit},
-    json,
+    json, section,
     toml::ServerTable,
 };
 use crate::{commands::hook::HOST_SECONDS, config::Settings, storage};
@@ -47,11 +47,25 @@ impl AgentInstallation {
 
     /// The required content of each file.
     pub(super) fn changes(&self, agent: Agent) -> anyhow::Result<Vec<FileChange>> {
-        match agent {
-            Agent::Claude => self.claude(),
-            Agent::Codex => self.codex(),
-            Agent::Gemini => Ok(vec![self.gemini()?]),
-        }
+        let mut changes = match agent {
+            Agent::Claude => self.claude()?,
+            Agent::Codex => self.codex()?,
+            Agent::Gemini => vec![self.gemini()?],
+        };
+        changes.extend(self.instructions(agent));
+        Ok(changes)
+    }
+
+    /// The section in the project's file of instructions. What a person tells agents in all
+    /// projects stays untouched: not every project has its work in Muster.
+    fn instructions(&self, agent: Agent) -> Option<FileChange> {
+        let name = match agent {
+            Agent::Claude => "CLAUDE.md",
+            Agent::Codex => "AGENTS.md",
+            Agent::Gemini => "GEMINI.md",
+        };
+        let file = self.project.as_ref()?.join(name);
+        Some(FileChange { file, snippet: section::text(), edit: FileEdit::Section })
     }
 
     fn claude(&self) -> anyhow::Result<Vec<FileChange>> {

@@ -8,7 +8,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::{json, toml::ServerTable};
+use super::{json, section, toml::ServerTable};
+
+/// Copies of one file at most.
+const BACKUPS_MAX: u32 = 1_000;
 
 /// The required content of a file, whatever else it has.
 pub(super) struct FileChange {
@@ -25,6 +28,28 @@ pub(super) enum FileEdit {
     Json(Value),
     /// A table of a TOML file.
     Toml(ServerTable),
+    /// The section with instructions for agents.
+    Section,
+}
+
+impl FileEdit {
+    /// The new content of a file, or `None` when everything is in place.
+    pub(super) fn put_into(&self, old: &str) -> anyhow::Result<Option<String>> {
+        match self {
+            Self::Json(wanted) => json::merged(old, wanted),
+            Self::Toml(table) => table.put_into(old),
+            Self::Section => Ok(section::put_into(old)),
+        }
+    }
+
+    /// The content of a file without our part.
+    pub(super) fn take_from(&self, old: &str) -> anyhow::Result<String> {
+        match self {
+            Self::Json(wanted) => json::without(old, wanted),
+            Self::Toml(table) => table.take_from(old),
+            Self::Section => Ok(section::take_from(old)),
+        }
+    }
 }
 
 /// The result of a change, given the current file.
@@ -57,10 +82,7 @@ impl FileChange {
                 return Err(error).with_context(|| format!("cannot read {}", self.file.display()));
             }
         };
-        let new = match &self.edit {
-            FileEdit::Json(wanted) => json::merged(old.as_deref().unwrap_or_default(), wanted),
-            FileEdit::Toml(table) => table.put_into(old.as_deref().unwrap_or_default()),
-        };
+        let new = self.edit.put_into(old.as_deref().unwrap_or_default());
         let new = new.with_context(|| {
             format!("{} was not changed; add this by hand:\n{}", self.file.display(), self.snippet)
         })?;
@@ -94,7 +116,7 @@ impl FileChange {
 }
 
 /// Replaces the content of the file atomically and keeps its permissions. A link stays a link.
-fn replace(file: &Path, text: &str) -> io::Result<()> {
+pub(super) fn replace(file: &Path, text: &str) -> io::Result<()> {
     let file = file.canonicalize()?;
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".muster-{}", std::process::id()));
@@ -109,12 +131,25 @@ fn replace(file: &Path, text: &str) -> io::Result<()> {
     written
 }
 
+/// The names of copies beside the file, oldest first.
+fn backup_names(file: &Path) -> impl Iterator<Item = PathBuf> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    (1..BACKUPS_MAX).map(move |number| {
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        file.with_file_name(format!("{name}.before-muster{suffix}"))
+    })
+}
+
+/// The copies beside the file, newest first.
+pub(super) fn backups(file: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = backup_names(file).take_while(|name| name.is_file()).collect();
+    found.reverse();
+    found
+}
+
 /// A free name for the copy beside the file.
 fn free_name(file: &Path) -> anyhow::Result<PathBuf> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    for number in 1..1_000 {
-        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
-        let candidate = file.with_file_name(format!("{name}.before-muster{suffix}"));
+    for candidate in backup_names(file) {
         if !candidate.try_exists()? {
             return Ok(candidate);
         }

@@ -21,6 +21,49 @@ pub(super) fn merged(old: &str, wanted: &Value) -> anyhow::Result<Option<String>
     Ok((after != before || old.trim().is_empty()).then(|| text(&after) + "\n"))
 }
 
+/// The content of the file without our server and hooks; the same text if it has neither.
+pub(super) fn without(old: &str, wanted: &Value) -> anyhow::Result<String> {
+    let before: Value =
+        serde_json::from_str(old).context("it is not plain JSON (comments cannot be kept)")?;
+    let mut after = before.clone();
+    subtract(&mut after, wanted);
+    Ok(if after == before { old.to_owned() } else { text(&after) + "\n" })
+}
+
+/// Takes our entries out, and what is empty without them.
+fn subtract(from: &mut Value, unwanted: &Value) {
+    let (Some(object), Some(unwanted)) = (from.as_object_mut(), unwanted.as_object()) else {
+        return;
+    };
+    for (key, value) in unwanted {
+        let Some(present) = object.get_mut(key) else { continue };
+        let is_empty = match (present, value) {
+            (_, Value::Object(_)) if key == super::agents::SERVER => true,
+            (Value::Array(groups), Value::Array(ours)) => {
+                subtract_hooks(groups, ours);
+                groups.is_empty()
+            }
+            (inner, value) => {
+                subtract(inner, value);
+                inner.as_object().is_some_and(Map::is_empty)
+            }
+        };
+        if is_empty {
+            object.shift_remove(key);
+        }
+    }
+}
+
+fn subtract_hooks(groups: &mut Vec<Value>, ours: &[Value]) {
+    let is_ours = |hook: &Value| ours.iter().any(|group| is_same_hook(hook, &group["hooks"][0]));
+    groups.retain_mut(|group| {
+        let Some(hooks) = group["hooks"].as_array_mut() else { return true };
+        let count = hooks.len();
+        hooks.retain(|hook| !is_ours(hook));
+        !hooks.is_empty() || count == 0
+    });
+}
+
 fn merge(into: &mut Value, wanted: &Value, place: &str) -> anyhow::Result<()> {
     let Some(wanted) = wanted.as_object() else { return Ok(()) };
     let Some(object) = into.as_object_mut() else { bail!("{place} is not a JSON object") };

@@ -43,6 +43,16 @@ impl ServerTable {
         Ok((new != old).then_some(new))
     }
 
+    /// The content of the file without the table.
+    pub(super) fn take_from(&self, old: &str) -> anyhow::Result<String> {
+        let mut document: DocumentMut = old.parse().context("it is not valid TOML")?;
+        let servers = document.get_mut(SERVERS).and_then(Item::as_table_like_mut);
+        if let Some(servers) = servers {
+            servers.remove(self.name);
+        }
+        Ok(document.to_string())
+    }
+
     fn array(&self) -> Array {
         self.arguments.iter().map(String::as_str).collect()
     }

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     people::{Look, OpenWorkspace},
-    screen::{Screen, Tone, cut, fill},
+    screen::{Screen, Tone, counted, cut, fill},
 };
 
 /// Columns of the bar, the percentage and the count at a line's end.
@@ -339,8 +339,4 @@ fn add_missing_plans(desk: &OpenWorkspace, context: &mut ContextView) -> anyhow:
 /// Ids sort by their number (TASKS-ORD-1).
 fn number(id: &str) -> u64 {
     id.rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(u64::MAX)
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -14,7 +14,7 @@ use crate::{
 
 /// List the tasks that can be worked on now, most urgent first
 #[derive(Args)]
-pub(super) struct NextCommand {
+pub(crate) struct NextCommand {
     /// Only tasks of this plan
     #[arg(long, value_name = "PLAN-ID")]
     plan: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct NextCommand {
 }
 
 /// Prints the list.
-pub(super) fn run(desk: &OpenWorkspace, look: &Look, next: &NextCommand) -> anyhow::Result<()> {
+pub(crate) fn run(desk: &OpenWorkspace, look: &Look, next: &NextCommand) -> anyhow::Result<()> {
     let view = desk.ask(&NextCall { plan: next.plan.as_deref(), limit: next.limit })?;
     look.print(&view, |screen| Ok(render(screen, &view)))
 }

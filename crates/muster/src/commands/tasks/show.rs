@@ -16,12 +16,14 @@ use serde::Serialize;
 
 use super::{
     calls::{EvidenceCall, PAGE_ROWS, ResumeCall},
+    history::event_line,
     radar::{self, RadarProgress, paragraph, section},
     step::{self, StepState},
 };
 use crate::{
+    commands::completions::entity_ids,
     people::{Look, OpenWorkspace},
-    screen::{Screen, Tone, cut, fill},
+    screen::{Screen, Tone, counted, cut, fill},
 };
 
 /// Events at the end of the page.
@@ -29,9 +31,9 @@ const EVENTS_SHOWN: u32 = 8;
 
 /// Show one plan or task in full: steps, checkpoints, proofs, blockers, evidence
 #[derive(Args)]
-pub(super) struct Show {
+pub(crate) struct Show {
     /// Plan or task; the focused one by default
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = entity_ids())]
     id: Option<String>,
 }
 
@@ -51,7 +53,7 @@ struct NoMoreSteps {
     next_cursor: Option<String>,
 }
 
-pub(super) fn run(desk: &OpenWorkspace, look: &Look, show: &Show) -> anyhow::Result<()> {
+pub(crate) fn run(desk: &OpenWorkspace, look: &Look, show: &Show) -> anyhow::Result<()> {
     let whole = whole(desk, show.id.as_deref())?;
     look.print(&whole, |screen| Page { screen, text: String::new() }.render(&whole))
 }
@@ -268,13 +270,7 @@ impl Page {
             writeln!(self.text, "\n{}", self.screen.paint(Tone::Strong, "Latest"))?;
         }
         for event in events {
-            let moment = event.ts.get(..16).unwrap_or(&event.ts).replace('T', " ");
-            let fact = &event.fact;
-            let task = if fact.task == id { "" } else { &fact.task };
-            let words = [&*fact.kind, task, fact.path.as_deref().unwrap_or("")];
-            let words = words.into_iter().filter(|word| !word.is_empty());
-            let moment = self.screen.paint(Tone::Faint, &moment);
-            writeln!(self.text, "  {moment}  {}", words.collect::<Vec<_>>().join(" "))?;
+            writeln!(self.text, "  {}", event_line(self.screen, event, Some(id)))?;
         }
         Ok(())
     }
@@ -302,8 +298,4 @@ pub(crate) fn receipts(evidence: &EvidenceView) -> impl Iterator<Item = &String>
 /// Names with commas between them.
 pub(super) fn joined(names: &[impl ToString]) -> String {
     names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn counted(count: u32, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

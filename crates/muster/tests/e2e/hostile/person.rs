@@ -124,7 +124,7 @@ fn commands_of_a_person_use_the_person_s_key() {
     until(&server, &run, |run| run["approvals"].as_object().unwrap().len() == 1);
     let id = run.rsplit('/').next().unwrap();
     let storage = server.storage_dir().to_str().unwrap();
-    let done = program::run(&["run", "approve", id, "--storage-dir", storage]);
+    let done = program::run(&["run", "approve", id, "--yes", "--storage-dir", storage]);
     assert!(done.status.success(), "{}", program::stderr(&done));
     let listed = program::run(&["page-sessions", "--json", "--storage-dir", storage]);
     assert_eq!(program::answer(&listed), json!([]));

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Client as _, agent, drive, started, until};
 use crate::program::{answer, muster, stderr, stdout};
+#[cfg(target_os = "linux")]
+use crate::terminal::at_a_terminal;
 
 fn command(server: &ServerProcess, arguments: &[&str]) -> Output {
     let mut command = muster(arguments);
@@ -85,14 +87,14 @@ fn runs_are_steered_and_approvals_answered() {
     };
     until(&server, &run, |_| waiting().is_some());
     let approval = waiting().unwrap()["approval"]["approvalId"].as_str().unwrap().to_owned();
-    let bad = command(&server, &["run", "approve", id, "--arguments", "[]"]);
+    let bad = command(&server, &["run", "approve", id, "--yes", "--arguments", "[]"]);
     assert!(!bad.status.success() && stderr(&bad).contains("JSON object"), "{}", stderr(&bad));
     let odd = r#"{"command": "git status"}"#;
-    let unfit = command(&server, &["run", "approve", &approval, "--arguments", odd]);
+    let unfit = command(&server, &["run", "approve", &approval, "--yes", "--arguments", odd]);
     assert!(stderr(&unfit).contains("did you mean to?"), "{}", stderr(&unfit));
     let other = r#"{"to": "feature"}"#;
     let short = &approval[28..];
-    let changed = command(&server, &["run", "approve", short, "--arguments", other]);
+    let changed = command(&server, &["run", "approve", short, "--yes", "--arguments", other]);
     assert!(stdout(&changed).contains("is modified"), "{}", stderr(&changed));
     for (word, status) in [("pause", "paused"), ("resume", "running"), ("stop", "paused")] {
         let output = command(&server, &["run", word, id]);
@@ -106,11 +108,73 @@ fn runs_are_steered_and_approvals_answered() {
     assert_ne!(server.see(&twin)["run"]["name"], json!(name));
     let nobody = command(&server, &["run", "pause", "zzz"]);
     assert!(!nobody.status.success() && stderr(&nobody).contains("muster runs"));
-    let nothing = command(&server, &["run", "approve", id]);
+    let nothing = command(&server, &["run", "approve", id, "--yes"]);
     assert!(!nothing.status.success());
-    let detached =
-        command(&server, &["run", "rest", "--detach", "--dir", dir.path().to_str().unwrap()]);
+    let detached = command(
+        &server,
+        &["run", "start", "rest", "--detach", "--dir", dir.path().to_str().unwrap()],
+    );
     assert_eq!(stdout(&detached).trim().len(), 36, "{}", stderr(&detached));
+}
+
+#[test]
+fn a_word_that_is_a_command_elsewhere_starts_no_agent() {
+    let server = drive();
+    for word in ["list", "status", "show", "aprove"] {
+        let output = command(&server, &["run", word]);
+        assert!(!output.status.success(), "{word}");
+        assert!(stderr(&output).contains("muster run start"), "{}", stderr(&output));
+    }
+    assert_eq!(server.see("/api/runs")["runs"], json!([]));
+}
+
+/// A gated node that asks in a run, and what waits then.
+#[cfg(target_os = "linux")]
+fn asked(server: &ServerProcess, dir: &Path, times: usize) -> (String, Vec<String>) {
+    let run = started(server, dir, json!({"name": "Release"}));
+    for number in 0..times {
+        let gated = json!({"permissions": {"cliPermissionsMode": "gated"}});
+        let node = agent(server, &run, "asker", gated);
+        let chat = json!({"content": "push", "nodeId": node});
+        server.fine("POST", &format!("{run}/chat"), chat);
+        until(server, &run, |run| run["approvals"].as_object().unwrap().len() == number + 1);
+    }
+    let rows = server.see("/api/approvals")["approvals"].take();
+    let id = |row: &Value| row["approval"]["approvalId"].as_str().unwrap().to_owned();
+    (run, rows.as_array().unwrap().iter().map(id).collect())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_sees_the_whole_request_and_answers_it() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let nothing = command(&server, &["attention"]);
+    assert_eq!(stdout(&nothing), "Nothing waits for you.\n", "{}", stderr(&nothing));
+    let (run, ids) = asked(&server, dir.path(), 2);
+    let listed = stdout(&command(&server, &["attention"]));
+    assert_eq!(listed.matches("Release asks: ").count(), 2, "{listed}");
+    assert!(listed.contains("muster run approve") && listed.contains("just now"), "{listed}");
+    let both = command(&server, &["run", "approve", super::id_of(&run), "--yes"]);
+    assert!(!both.status.success());
+    assert!(ids.iter().all(|id| stderr(&both).contains(id)), "{}", stderr(&both));
+    let silent = command(&server, &["run", "approve", &ids[0]]);
+    assert!(!silent.status.success() && stderr(&silent).contains("--yes"), "{}", stderr(&silent));
+    assert!(stdout(&silent).contains("of run \"Release\" asks"), "{}", stdout(&silent));
+    let ask = |dialog: &[(&str, &str)]| {
+        let words = format!("run approve {}", ids[0]);
+        at_a_terminal(server.storage_dir(), &words, dialog)
+    };
+    let shown = ask(&[("denies it): ", "n\n")]);
+    assert!(shown.contains("It stays open.") && shown.contains("code=1"), "{shown}");
+    let shown = ask(&[("denies it): ", "d\n"), ("for the agent: ", "not today\n")]);
+    assert!(shown.contains("is denied") && shown.contains("code=0"), "{shown}");
+    let watch = format!("run watch {}", super::id_of(&run));
+    let left = [("denies it): ", "y\n"), ("is approved\r\n", "\u{3}")];
+    let shown = at_a_terminal(server.storage_dir(), &watch, &left);
+    assert!(shown.contains(&format!("{} is approved", ids[1])), "{shown}");
+    let waiting = server.see("/api/approvals")["approvals"].take();
+    assert_eq!(waiting, json!([]), "everything is answered");
 }
 
 #[test]
@@ -120,7 +184,8 @@ fn the_example_graph_is_one_that_the_server_takes() {
     let dir = tempfile::tempdir().unwrap();
     let example = example.to_str().unwrap();
     let work = dir.path().to_str().unwrap();
-    let output = command(&server, &["run", "x", "--graph", example, "--dir", work, "--detach"]);
+    let output =
+        command(&server, &["run", "start", "x", "--graph", example, "--dir", work, "--detach"]);
     let id = stdout(&output).trim().to_owned();
     assert_eq!(id.len(), 36, "{}", stderr(&output));
     let shown = server.see(&format!("/api/runs/{id}"))["run"].clone();

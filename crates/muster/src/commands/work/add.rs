@@ -1,0 +1,177 @@
+//! `muster add`: a new task with its steps.
+
+use std::fmt::Write as _;
+
+use anyhow::bail;
+use clap::Args;
+use muster_core::{Json, tasks::entity::TaskStatus};
+use serde::Serialize;
+
+use super::step_flags::StepFlags;
+use crate::{
+    commands::completions::plan_ids,
+    commands::tasks::calls::{
+        ContextCall, CreateCall, CreatedEntity, DeleteCall, FocusCall, PAGE_ROWS,
+    },
+    config::Settings,
+    people::{InWorkspace, Look, OpenWorkspace},
+    screen::{Screen, Tone, counted, cut, spelled_out},
+};
+
+/// Columns of a plan's title in a list of choices.
+const TITLE_COLUMNS: usize = 60;
+/// Plans in a list of choices.
+const PLANS_SHOWN: usize = 10;
+
+/// Add a task, with its steps and what they have to fulfil
+///
+/// It goes into the plan that you name, else into the plan of the focused task, else into the only
+/// open plan. The first task of a workspace starts a plan with the name of the workspace.
+///
+/// --done-when, --test and --check belong to the --step before them. A task without --step is one
+/// step.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster add 'Fix the typo on the start page'
+  muster add 'Parse the header' --done-when '12 fields are read' --check tests
+  muster add 'Ship 1.0' --new-plan 'Release' --step 'Write the changelog' \\
+      --step 'Tag it' --done-when 'the tag is on main'")]
+pub(crate) struct Add {
+    /// Title of the task
+    #[arg(value_name = "TITLE")]
+    title: String,
+
+    /// Plan of the task
+    #[arg(long, value_name = "PLAN-ID", conflicts_with = "new_plan", add = plan_ids())]
+    plan: Option<String>,
+
+    /// Title of a new plan for the task
+    #[arg(long, value_name = "TITLE")]
+    new_plan: Option<String>,
+
+    /// What the task is about
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+
+    #[command(flatten)]
+    steps: StepFlags,
+
+    #[command(flatten)]
+    place: InWorkspace,
+
+    #[command(flatten)]
+    look: Look,
+}
+
+/// What was created.
+#[derive(Serialize)]
+struct Added {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<Json>,
+    task: Json,
+}
+
+/// Where a task goes.
+enum PlanChoice {
+    Existing(String),
+    New(String),
+}
+
+pub(super) fn run(settings: &Settings, add: &Add) -> anyhow::Result<()> {
+    let desk = OpenWorkspace::open_or_create(settings, &add.place)?;
+    let (plan, made) = match add.choice(&desk)? {
+        PlanChoice::Existing(id) => (id, None),
+        PlanChoice::New(title) => {
+            let made =
+                desk.ask(&CreateCall { kind: "plan", title: &title, ..CreateCall::default() })?;
+            (made.try_read::<CreatedEntity>()?.id, Some(made))
+        }
+    };
+    let steps = add.steps.steps(&add.title);
+    let task = desk.ask(&CreateCall {
+        kind: "task",
+        parent: Some(&plan),
+        title: &add.title,
+        description: add.description.as_deref(),
+        steps: Some(&steps),
+    });
+    let task = match task {
+        Ok(task) => task,
+        Err(error) => {
+            if made.is_some() {
+                // A refused command leaves nothing behind.
+                desk.ask(&DeleteCall { target: &plan, step_id: None, expected_revision: None })?;
+            }
+            return Err(error);
+        }
+    };
+    let id = task.try_read::<CreatedEntity>()?.id;
+    add.look.print(&Added { plan: made.clone(), task }, |screen| {
+        Ok(add.report(screen, &id, &plan, made.is_some(), steps.len())?)
+    })
+}
+
+impl Add {
+    fn choice(&self, desk: &OpenWorkspace) -> anyhow::Result<PlanChoice> {
+        if let Some(id) = &self.plan {
+            return Ok(PlanChoice::Existing(id.clone()));
+        }
+        if let Some(title) = &self.new_plan {
+            return Ok(PlanChoice::New(title.clone()));
+        }
+        let context =
+            desk.ask(&ContextCall { plans_limit: PAGE_ROWS, ..ContextCall::default() })?;
+        if let Some(plan) = focused_plan(desk)? {
+            return Ok(PlanChoice::Existing(plan));
+        }
+        let open: Vec<_> =
+            context.plans.iter().filter(|plan| plan.status != TaskStatus::Done).collect();
+        match &open[..] {
+            [] => Ok(PlanChoice::New(desk.workspace().to_string())),
+            [only] => Ok(PlanChoice::Existing(only.id.clone())),
+            several => {
+                let line = |plan: &&&muster_core::tasks::view::context::PlanRow| {
+                    format!(
+                        "\n  --plan {} {}",
+                        plan.id,
+                        cut(&spelled_out(&plan.title), TITLE_COLUMNS)
+                    )
+                };
+                let lines: String =
+                    several.iter().take(PLANS_SHOWN).map(|plan| line(&plan)).collect();
+                bail!("which plan? name one, or start one with --new-plan TITLE{lines}")
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        screen: Screen,
+        id: &str,
+        plan: &str,
+        is_new_plan: bool,
+        steps: usize,
+    ) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        let id = screen.paint(Tone::Strong, id);
+        let made = if is_new_plan { "new plan " } else { "" };
+        writeln!(text, "{id} {}", spelled_out(&self.title))?;
+        let steps = counted(u64::try_from(steps).unwrap_or(u64::MAX), "step");
+        writeln!(text, "  {}", screen.paint(Tone::Faint, &format!("in {made}{plan}, {steps}")))?;
+        Ok(text)
+    }
+}
+
+/// The plan of the focus, if there is one.
+fn focused_plan(desk: &OpenWorkspace) -> anyhow::Result<Option<String>> {
+    use muster_core::tasks::id::EntityId;
+    Ok(match desk.ask(&FocusCall {})?.focus {
+        None => None,
+        Some(EntityId::Plan(id)) => Some(id.to_string()),
+        Some(EntityId::Task(id)) => {
+            let entity = super::entity::EntityNow::read(desk, &id.to_string())?;
+            entity.target.task.map(|task| task.parent)
+        }
+    })
+}

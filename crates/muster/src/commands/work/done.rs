@@ -1,0 +1,176 @@
+//! `muster done`: closes a step, or a whole task or plan, after asking for what is not confirmed.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use anyhow::bail;
+use clap::Args;
+use muster_api::ErrorCode;
+use muster_core::{
+    Json,
+    tasks::{entity::TaskStatus, view::step_object::StepObject},
+};
+use serde::Serialize;
+
+use super::{
+    confirm::OpenPoints,
+    entity::{EntityNow, in_closing_order, step_name},
+};
+use crate::{
+    commands::completions::entity_ids,
+    commands::tasks::calls::{CloseCall, CompleteCall, ConfirmedItems},
+    config::Settings,
+    output,
+    people::{InWorkspace, Look, OpenWorkspace, OperationCall, refused},
+    person,
+    screen::Tone,
+};
+
+/// Seconds that one call waits for checks.
+const WAIT_SECONDS: u32 = 50;
+
+/// Close a step, or finish a task or plan
+///
+/// Names a step: closes it. Names only a task: closes all of its open steps, then the task. At a
+/// terminal it asks about each criterion and test that nobody has confirmed; a no leaves the step
+/// open. Checks of the project run first where they are missing, and have to pass.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  muster done TASK-001 s:0                  one step
+  muster done TASK-001                      all open steps, then the task
+  muster done TASK-001 s:0 --confirm        everything was looked at: do not ask
+  muster done TASK-001 s:0 --proof 'CMD: cargo test' --proof 'LINK: https://ci.example/7'")]
+pub(crate) struct DoneCommand {
+    /// Plan or task
+    #[arg(value_name = "ID", add = entity_ids())]
+    id: String,
+
+    /// Only this step: its path such as s:0, or its id
+    #[arg(value_name = "STEP")]
+    step: Option<String>,
+
+    /// Confirm every criterion and test without asking
+    #[arg(long)]
+    confirm: bool,
+
+    /// What proves it, as `CMD: command` or `LINK: address`; can be repeated
+    #[arg(long, value_name = "RECEIPT")]
+    proof: Vec<String>,
+
+    #[command(flatten)]
+    place: InWorkspace,
+
+    #[command(flatten)]
+    look: Look,
+}
+
+/// What was closed.
+#[derive(Serialize)]
+struct ClosedWork {
+    steps: Vec<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished: Option<Json>,
+}
+
+pub(super) fn run(settings: &Settings, done: &DoneCommand) -> anyhow::Result<ExitCode> {
+    let desk = OpenWorkspace::open(settings, &done.place)?;
+    let entity = EntityNow::read(&desk, &done.id)?;
+    let wanted: Vec<&StepObject> = match &done.step {
+        Some(step) => vec![entity.step(Some(step))?],
+        None => in_closing_order(&entity.steps).into_iter().filter(|it| !it.completed).collect(),
+    };
+    let mut closed = ClosedWork { steps: Vec::new(), finished: None };
+    let mut text = String::new();
+    let screen = done.look.screen();
+    let mark = screen.paint(Tone::Good, "✔");
+    for step in wanted {
+        let Some(confirmed) = done.confirmed(&entity, step)? else {
+            text += &format!("{} stays open.\n", step_name(step));
+            done.look.print(&closed, |_| Ok(text))?;
+            return Ok(ExitCode::FAILURE);
+        };
+        closed.steps.push(done.close(&desk, &entity, step, confirmed)?);
+        writeln!(text, "{mark} {}", step_name(step))?;
+    }
+    let is_done = entity.target.status == TaskStatus::Done;
+    if done.step.is_none() && is_done {
+        text += &format!("{} is done already.\n", entity.name());
+    } else if done.step.is_none() {
+        let complete = CompleteCall { target: entity.id(), wait_seconds: WAIT_SECONDS };
+        closed.finished = Some(patient(&desk, &complete)?);
+        writeln!(text, "{mark} {} is done", entity.name())?;
+    } else if EntityNow::read(&desk, &done.id)?.steps.iter().all(|step| step.completed) {
+        text += &format!("All steps are closed: `muster done {}` finishes the task.\n", done.id);
+    }
+    done.look.print(&closed, |_| Ok(text))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl DoneCommand {
+    fn close(
+        &self,
+        desk: &OpenWorkspace,
+        entity: &EntityNow,
+        step: &StepObject,
+        checkpoints: ConfirmedItems,
+    ) -> anyhow::Result<Json> {
+        let call = CloseCall {
+            task: entity.id(),
+            step_id: &step.step_id,
+            checkpoints,
+            proof: (!self.proof.is_empty()).then_some(&self.proof),
+            expected_step_revision: step.revision,
+            wait_seconds: WAIT_SECONDS,
+        };
+        patient(desk, &call)
+    }
+
+    /// What is confirmed of a step; `None` if the person does not confirm all of it.
+    fn confirmed(
+        &self,
+        entity: &EntityNow,
+        step: &StepObject,
+    ) -> anyhow::Result<Option<ConfirmedItems>> {
+        let open = OpenPoints::of(step);
+        if self.confirm || open.questions.is_empty() {
+            return Ok(Some(open.all()));
+        }
+        if !person::is_at_terminal() {
+            let lines = open.questions.iter().map(|question| format!("\n  {question}"));
+            bail!(
+                "{} {} has points that nobody has confirmed:{}\n  look at each, then add \
+                 --confirm, or run this at a terminal",
+                entity.id(),
+                step_name(step),
+                lines.collect::<String>()
+            );
+        }
+        output::remark(&step_name(step));
+        for question in &open.questions {
+            if !person::says_yes(&format!("  {question}  Is it so? y/n: "))? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(open.all()))
+    }
+}
+
+/// Calls an operation again for as long as checks that it needs are running.
+fn patient<O: OperationCall<Response = Json>>(
+    desk: &OpenWorkspace,
+    call: &O,
+) -> anyhow::Result<Json> {
+    let mut is_told = false;
+    loop {
+        match desk.try_ask(call)? {
+            Ok(result) => return Ok(result),
+            Err(error) if error.code == ErrorCode::CheckRunning => {
+                if !is_told {
+                    output::remark("waiting for checks; Ctrl-C stops the waiting only");
+                    is_told = true;
+                }
+            }
+            Err(error) => return Err(refused(&error)),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Every package, installed into an empty root or prefix, where the program has to do its main job:
+//! a first closed step, the MCP handshake, the server with its page.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::{installer, package_folder, platform, product::Product, wheel};
+use crate::{
+    outside::process::Server,
+    stages::Tally,
+    workspace::{Workspace, line_of, output},
+};
+
+/// How long the server may be silent.
+const SILENCE: Duration = Duration::from_secs(10);
+/// The first message of an MCP client.
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"packages","version":"1"}}}"#;
+
+/// The packages of this machine, and a place to install them to.
+struct Shelf {
+    product: Product,
+    platform: platform::Platform,
+    packages: PathBuf,
+    place: PathBuf,
+}
+
+/// An installed program: how it is started, and where it keeps its data.
+struct Installed {
+    command: Vec<String>,
+    storage: String,
+}
+
+/// A way to install, or why it is missing here.
+type Attempt = Result<Result<Installed, String>>;
+
+/// Installs what `cargo xtask dist` made; skips what this machine cannot install.
+pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
+    let packages = package_folder(workspace);
+    if !packages.join("SHA256SUMS").is_file() {
+        println!("skipped packages: there are none; `cargo xtask dist` makes them");
+        return Ok(Tally::skip());
+    }
+    let place = workspace.target().join("installed");
+    if place.exists() {
+        fs::remove_dir_all(&place)?;
+    }
+    fs::create_dir_all(&place)?;
+    let shelf =
+        Shelf { product: Product::read(workspace)?, platform: platform::host()?, packages, place };
+    let ways: [(&str, fn(&Shelf) -> Attempt); 5] = [
+        ("archive", Shelf::archive),
+        ("installer", Shelf::installer),
+        ("deb", Shelf::deb),
+        ("npm", Shelf::npm),
+        ("wheel", Shelf::wheel),
+    ];
+    let tallies = ways.into_iter().map(|(name, install)| judge(name, &shelf, install));
+    Ok(tallies.sum())
+}
+
+fn judge(name: &str, shelf: &Shelf, install: fn(&Shelf) -> Attempt) -> Tally {
+    let done = install(shelf).and_then(|installed| match installed {
+        Ok(installed) => installed.main_job(&shelf.place, name).map(Ok),
+        Err(reason) => Ok(Err(reason)),
+    });
+    match done {
+        Ok(Ok(())) => {
+            println!("{name}: installed, and does its job");
+            Tally::one(true)
+        }
+        Ok(Err(reason)) => {
+            println!("skipped {name}: {reason}");
+            Tally::skip()
+        }
+        Err(error) => {
+            println!("{name}: {error:#}");
+            Tally::one(false)
+        }
+    }
+}
+
+impl Shelf {
+    fn archive_file(&self) -> PathBuf {
+        self.packages.join(installer::archive_name(&self.product, &self.platform))
+    }
+
+    /// An empty folder.
+    fn folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.place.join(name);
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    fn archive(&self) -> Attempt {
+        let root = self.folder("archive")?;
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(self.archive_file()).arg("--strip-components=1").arg("-C").arg(&root);
+        output(&mut tar)?;
+        ensure!(root.join("share/man/man1/muster.1").is_file(), "the man page is missing");
+        Ok(in_empty_root(&root, "/bin/muster"))
+    }
+
+    fn installer(&self) -> Attempt {
+        let prefix = self.folder("installer")?;
+        let mut script = Command::new("sh");
+        script.arg(self.packages.join("install.sh")).arg(&self.packages).arg(&prefix);
+        output(&mut script)?;
+        Ok(Ok(Installed::at(&prefix.join("bin/muster"), &prefix.join("store"))))
+    }
+
+    fn deb(&self) -> Attempt {
+        let Some(architecture) = self.platform.debian else {
+            return Ok(Err("this is not Linux".to_owned()));
+        };
+        let root = self.folder("deb")?;
+        let Product { name, version, .. } = &self.product;
+        let package = self.packages.join(format!("{name}_{version}_{architecture}.deb"));
+        fs::create_dir_all(root.join("var/lib/dpkg"))?;
+        fs::write(root.join("var/lib/dpkg/status"), "")?;
+        let mut dpkg = Command::new("dpkg");
+        dpkg.arg(format!("--root={}", root.display()));
+        // Nothing but the package is in this root, not even the tools that dpkg likes to see.
+        dpkg.args(["--force-not-root", "--force-bad-path", "--install"]).arg(package);
+        if Command::new("dpkg").arg("--version").output().is_err() {
+            return Ok(Err("dpkg is not installed".to_owned()));
+        }
+        output(&mut dpkg)?;
+        Ok(in_empty_root(&root, "/usr/bin/muster"))
+    }
+
+    fn npm(&self) -> Attempt {
+        if Command::new("npm").arg("--version").output().is_err() {
+            return Ok(Err("npm is not installed".to_owned()));
+        }
+        let prefix = self.folder("npm")?;
+        let Product { name, version, .. } = &self.product;
+        let platform = self.platform.name;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--omit=optional", "--prefix"]);
+        npm.arg(&prefix);
+        npm.arg(self.packages.join(format!("{name}-{platform}-{version}.tgz")));
+        npm.arg(self.packages.join(format!("{name}-{version}.tgz")));
+        output(&mut npm)?;
+        let program = prefix.join("node_modules/.bin/muster");
+        Ok(Ok(Installed::at(&program, &prefix.join("store"))))
+    }
+
+    fn wheel(&self) -> Attempt {
+        let venv = self.place.join("wheel");
+        if !Command::new("python3").args(["-m", "venv"]).arg(&venv).output()?.status.success() {
+            return Ok(Err("python3 cannot make a virtual environment".to_owned()));
+        }
+        let package = self.packages.join(wheel::file_name(&self.product, &self.platform));
+        let mut pip = Command::new(venv.join("bin/pip"));
+        output(pip.args(["install", "--quiet", "--no-index", "--no-deps"]).arg(package))?;
+        Ok(Ok(Installed::at(&venv.join("bin/muster"), &venv.join("store"))))
+    }
+}
+
+/// A program below a root that has nothing else, if this user may change the root.
+fn in_empty_root(root: &Path, program: &str) -> Result<Installed, String> {
+    let chroot = ["chroot".to_owned(), root.display().to_string()];
+    let asks = |words: &[String]| {
+        let version =
+            Command::new(&words[0]).args(&words[1..]).args([program, "--version"]).output();
+        version.is_ok_and(|version| version.status.success())
+    };
+    let unshare = ["unshare", "--map-root-user"].map(str::to_owned);
+    for command in [chroot.to_vec(), [&unshare[..], &chroot].concat()] {
+        if asks(&command) {
+            let command = [&command[..], &[program.to_owned()]].concat();
+            return Ok(Installed { command, storage: "/store".to_owned() });
+        }
+    }
+    Err("this user may not run a program in another root".to_owned())
+}
+
+impl Installed {
+    fn at(program: &Path, storage: &Path) -> Self {
+        Self {
+            command: vec![program.display().to_string()],
+            storage: storage.display().to_string(),
+        }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).args(arguments).args(["--storage-dir", &self.storage]);
+        command.env_remove("MUSTER_STORAGE_DIR");
+        command
+    }
+
+    fn main_job(&self, place: &Path, name: &str) -> Result<()> {
+        output(&mut self.run(&["add", "First task", "--workspace", "first"]))?;
+        let done = ["done", "TASK-001", "--confirm", "--workspace", "first"];
+        let done = output(&mut self.run(&done))?;
+        ensure!(done.contains("TASK-001 First task is done"), "no step was closed: {done}");
+        self.handshake()?;
+        let mut serve = self.run(&["serve", "--addr", "127.0.0.1:0"]);
+        let server = Server::start(&mut serve, place, &format!("{name}-serve"))?;
+        let url = server.text_after("listens on http://")?;
+        let page = get(&url)?;
+        ensure!(page.to_lowercase().contains("<!doctype html"), "there is no page: {page}");
+        Ok(())
+    }
+
+    /// The MCP handshake over stdio.
+    fn handshake(&self) -> Result<()> {
+        let mut command = self.run(&["mcp", "--workspace", "first"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| line_of(&command))?;
+        let mut input = child.stdin.take().context("stdin")?;
+        writeln!(input, "{INITIALIZE}")?;
+        drop(input);
+        let output = child.wait_with_output()?;
+        let answer = String::from_utf8_lossy(&output.stdout);
+        if !answer.contains("\"serverInfo\"") {
+            bail!("no handshake: {answer}");
+        }
+        Ok(())
+    }
+}
+
+fn get(authority: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(authority)?;
+    stream.set_read_timeout(Some(SILENCE))?;
+    write!(stream, "GET / HTTP/1.0\r\nHost: {authority}\r\n\r\n")?;
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply)?;
+    Ok(String::from_utf8_lossy(&reply).into_owned())
+}
