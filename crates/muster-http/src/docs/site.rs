@@ -12,10 +12,12 @@ pub(super) const FILES: &[EmbeddedFile] = &[
     file!("GLOSSARY.html"),
     file!("agents.html"),
     file!("checks.html"),
+    file!("command-line.html"),
     file!("comparison.html"),
     file!("concepts.html"),
     file!("images/concepts.svg"),
     file!("index.html"),
+    file!("packages.html"),
     file!("page.html"),
     file!("programs.html"),
     file!("reference/config.html"),
@@ -27,4 +29,5 @@ pub(super) const FILES: &[EmbeddedFile] = &[
     file!("site.css"),
     file!("storage.html"),
     file!("troubleshooting.html"),
+    file!("tutorial.html"),
 ];

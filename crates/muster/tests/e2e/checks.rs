@@ -20,7 +20,7 @@ use crate::{
     terminal::{alone, at_a_terminal},
 };
 
-const QUESTION: &str = "Type yes or no: ";
+pub(crate) const QUESTION: &str = "Type yes or no: ";
 
 /// A project next to a store of its own.
 pub(crate) struct Project {

@@ -37,5 +37,6 @@ mod stopping;
 mod storage;
 mod terminal;
 mod transfer;
+mod tutorial;
 mod work;
 mod workspaces;

@@ -20,12 +20,8 @@ use crate::screen::spelled_out;
 pub(super) fn markdown(proof: &TaskProof) -> String {
     let target = &proof.target;
     let mut text = format!("# Proof of {}: {}\n\n", target.id, spelled_out(&target.title));
-    let is_asked = !(proof.checks.is_empty() && proof.steps.is_empty());
-    text += match (is_asked || proof.protected.is_some(), proof.holds) {
-        (false, _) => "Nothing is asked for: neither the task nor its steps have checks.\n",
-        (true, true) => "All checks hold on the present files.\n",
-        (true, false) => "Not all checks hold on the present files.\n",
-    };
+    text += &summary(proof);
+    text.push('\n');
     if !proof.checks.is_empty() || proof.protected.is_some() {
         text += "\n## The task\n\n";
         text += &proof.checks.iter().map(check_lines).collect::<String>();
@@ -41,6 +37,24 @@ pub(super) fn markdown(proof: &TaskProof) -> String {
         text += &proof.waivers_asked.iter().map(asked_line).collect::<String>();
     }
     text
+}
+
+/// One line on all of it. What a closed step was closed with may have become stale since.
+fn summary(proof: &TaskProof) -> String {
+    let is_asked =
+        !(proof.checks.is_empty() && proof.steps.is_empty() && proof.protected.is_none());
+    if !is_asked {
+        return "Nothing is asked for: neither the task nor its steps have checks.".to_owned();
+    }
+    if !proof.holds {
+        return "Not all checks hold on the present files.".to_owned();
+    }
+    let closed = proof.steps.iter().filter(|step| step.completed).flat_map(|step| &step.checks);
+    match closed.filter(|check| !check.standing.state.holds()).count() {
+        0 => "All checks hold on the present files.".to_owned(),
+        1 => "A check of a closed step no longer holds on the present files.".to_owned(),
+        count => format!("{count} checks of closed steps no longer hold on the present files."),
+    }
 }
 
 fn step_section(step: &StepProof) -> String {
