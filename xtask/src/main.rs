@@ -92,6 +92,9 @@ enum Job {
         /// Where the packages will be found; writes a Homebrew formula, too.
         #[arg(long, value_name = "URL", conflicts_with = "check")]
         url: Option<String>,
+        /// Pack this program of this machine instead of building any.
+        #[arg(long, value_name = "FILE", conflicts_with = "check")]
+        program: Option<PathBuf>,
     },
     /// Run a file of session vectors and print what comes out of each as a line of JSON.
     Vectors {
@@ -129,7 +132,10 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
             bench::bench(workspace, &BenchWish { quick: *quick, only, profile })
         }
         Job::Dist { check: true, .. } => dist::check(workspace),
-        Job::Dist { url, .. } => dist::packages(workspace, url.as_deref()).map(|_| true),
+        Job::Dist { url, program: Some(program), .. } => {
+            dist::pack(workspace, program, url.as_deref()).map(|()| true)
+        }
+        Job::Dist { url, .. } => dist::packages(workspace, url.as_deref()).map(|()| true),
         Job::Vectors { file } => vectors::run(workspace, file),
         Job::Web { check: true, .. } => web::perform(workspace, web::Wish::Check),
         Job::Web { shots: true, .. } => web::perform(workspace, web::Wish::Shots),
