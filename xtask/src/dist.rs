@@ -34,18 +34,23 @@ struct Remap {
 }
 
 /// Builds the program for every platform that this machine can build, and packs it.
-pub(crate) fn packages(workspace: &Workspace, url: Option<&str>) -> Result<PathBuf> {
+pub(crate) fn packages(workspace: &Workspace, url: Option<&str>) -> Result<()> {
     let (platforms, left_out) = platform::buildable()?;
     let mut programs = Vec::new();
     for platform in platforms {
         programs.push(BuiltProgram { path: build_for(workspace, &platform)?, platform });
     }
-    let folder = package_folder(workspace);
-    packages::write(workspace, &programs, url, &folder)?;
+    packages::write(workspace, &programs, url, &package_folder(workspace))?;
     for platform in left_out {
         println!("not built: {}; {}", platform.name, platform.reason);
     }
-    Ok(folder)
+    Ok(())
+}
+
+/// Packs a program that was built before for this machine.
+pub(crate) fn pack(workspace: &Workspace, program: &Path, url: Option<&str>) -> Result<()> {
+    let program = BuiltProgram { path: program.canonicalize()?, platform: platform::host()? };
+    packages::write(workspace, &[program], url, &package_folder(workspace))
 }
 
 /// Where the packages are.

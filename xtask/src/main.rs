@@ -94,6 +94,9 @@ enum Job {
         /// Where the packages will be found; writes a Homebrew formula, too.
         #[arg(long, value_name = "URL", conflicts_with = "check")]
         url: Option<String>,
+        /// Pack this program of this machine instead of building any.
+        #[arg(long, value_name = "FILE", conflicts_with = "check")]
+        program: Option<PathBuf>,
     },
     /// Build the site of the pages in `docs` into the program.
     Docs {
@@ -137,7 +140,10 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
             bench::bench(workspace, &BenchWish { quick: *quick, only, profile })
         }
         Job::Dist { check: true, .. } => dist::check(workspace),
-        Job::Dist { url, .. } => dist::packages(workspace, url.as_deref()).map(|_| true),
+        Job::Dist { url, program: Some(program), .. } => {
+            dist::pack(workspace, program, url.as_deref()).map(|()| true)
+        }
+        Job::Dist { url, .. } => dist::packages(workspace, url.as_deref()).map(|()| true),
         Job::Docs { check: true } => Ok(docs::check(workspace)?.failed == 0),
         Job::Docs { check: false } => docs::build(workspace),
         Job::Vectors { file } => vectors::run(workspace, file),

@@ -167,16 +167,12 @@ impl Shelf {
 
 /// A program below a root that has nothing else, if this user may change the root.
 fn in_empty_root(root: &Path, program: &str) -> Result<Installed, String> {
-    let chroot = ["chroot".to_owned(), root.display().to_string()];
-    let asks = |words: &[String]| {
-        let version =
-            Command::new(&words[0]).args(&words[1..]).args([program, "--version"]).output();
-        version.is_ok_and(|version| version.status.success())
-    };
-    let unshare = ["unshare", "--map-root-user"].map(str::to_owned);
-    for command in [chroot.to_vec(), [&unshare[..], &chroot].concat()] {
-        if asks(&command) {
-            let command = [&command[..], &[program.to_owned()]].concat();
+    for way in [&["chroot"][..], &["unshare", "--map-root-user", "chroot"]] {
+        let tried = Command::new(way[0]).args(&way[1..]).args(["/", "true"]).output();
+        if tried.is_ok_and(|tried| tried.status.success()) {
+            let root = root.display().to_string();
+            let words = way.iter().copied().chain([root.as_str(), program]);
+            let command = words.map(str::to_owned).collect();
             return Ok(Installed { command, storage: "/store".to_owned() });
         }
     }

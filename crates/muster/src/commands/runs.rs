@@ -9,6 +9,7 @@ use muster_core::{
         record::{Phase, RunStatus},
         view::snapshot::RunSnapshot,
     },
+    text,
 };
 
 use super::run::answers::ListedRuns;
@@ -16,11 +17,11 @@ use crate::{
     client::Client,
     config::Settings,
     people::Look,
-    screen::{Screen, Tone, cut, fill},
+    screen::{Screen, Tone, ago, counted, cut, fill},
 };
 
 /// Columns of an id, a status and a phase.
-const ID_COLUMNS: usize = 36;
+const ID_COLUMNS: usize = 8;
 const STATUS_COLUMNS: usize = 9;
 const PHASE_COLUMNS: usize = 9;
 
@@ -52,7 +53,7 @@ pub(crate) fn run(settings: &Settings, runs: &RunsCommand) -> anyhow::Result<Exi
     runs.look.print(&answer, |screen| {
         let ListedRuns { runs } = answer.try_read()?;
         if runs.is_empty() {
-            return Ok("No runs: `muster run \"goal\" --graph FILE` starts one.\n".into());
+            return Ok("No runs: `muster run start GOAL` starts one.\n".into());
         }
         Ok(runs.iter().map(|run| line(screen, run)).collect())
     })?;
@@ -72,13 +73,14 @@ pub(super) fn tone(status: RunStatus) -> Tone {
 
 fn line(screen: Screen, RunSnapshot { run, counts, .. }: &RunSnapshot<'_>) -> String {
     let id = run.id.map(|id| id.to_string()).unwrap_or_default();
-    let id = screen.paint(Tone::Strong, &fill(&id, ID_COLUMNS));
+    let id = screen.paint(Tone::Strong, &fill(text::short_id(&id), ID_COLUMNS));
     let status = fill(run.status.map_or("", RunStatus::name), STATUS_COLUMNS);
     let status = screen.paint(run.status.map_or(Tone::Faint, tone), &status);
     let phase = fill(run.phase.map_or("", Phase::name), PHASE_COLUMNS);
     let mut told = String::new();
     if let Some(counts) = counts {
-        told += &format!("{}/{} nodes running", counts.running, counts.nodes);
+        let nodes = counted(counts.nodes, "node");
+        told += &format!("{} of {nodes} working", counts.running);
         if counts.failed > 0 {
             told += &format!(", {} failed", counts.failed);
         }
@@ -86,8 +88,8 @@ fn line(screen: Screen, RunSnapshot { run, counts, .. }: &RunSnapshot<'_>) -> St
             told += &format!(", {} to approve", counts.approvals);
         }
     }
-    let updated_at = run.updated_at.map(|at| at.to_string()).unwrap_or_default();
-    let told = screen.paint(Tone::Faint, &format!("{told:<32}  {updated_at}"));
+    let changed = run.updated_at.map(|at| ago(at.0)).unwrap_or_default();
+    let told = screen.paint(Tone::Faint, &format!("{told:<32}  {changed:<11}"));
     let name = cut(run.name.as_deref().unwrap_or_default(), 60);
     format!("{id}  {status}  {phase}  {told}  {name}\n")
 }

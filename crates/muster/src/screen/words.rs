@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use muster_api::Timestamp;
 
 /// A number and its noun.
-pub(crate) fn counted(count: impl Into<u64>, noun: &str) -> String {
-    let count = count.into();
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 

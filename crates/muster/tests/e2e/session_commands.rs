@@ -79,7 +79,10 @@ fn a_session_is_made_listed_shown_and_ended() {
     let line = table.lines().find(|line| line.contains(&id)).unwrap();
     assert!(line.contains("idle") && line.contains("todo   0/0"), "{line}");
     assert!(line.ends_with("Release 1.0"), "{line}");
-    assert_eq!(desk.read(&["session", "end", &id]), format!("deleted {id}\n"));
+    let unsure = desk.complaint(&["session", "delete", &id]);
+    assert!(unsure.contains("Release 1.0") && unsure.contains("--yes"), "{unsure}");
+    let deleted = desk.read(&["session", "delete", &id, "--yes"]);
+    assert_eq!(deleted, format!("deleted {id}\n"));
     assert_eq!(desk.server.ask("GET", &format!("/sessions/{id}"), None).0, 404);
     assert!(desk.complaint(&["session", "show", &id]).contains("deleted"));
     let unknown = desk.complaint(&["session", "show", "nobody"]);

@@ -1,13 +1,14 @@
 //! `muster add`: a new task with its steps.
 
-use std::fmt::Write as _;
-
 use anyhow::bail;
 use clap::Args;
-use muster_core::{Json, tasks::entity::TaskStatus};
+use muster_core::{
+    Json,
+    tasks::{entity::TaskStatus, id::EntityId, view::context::PlanRow},
+};
 use serde::Serialize;
 
-use super::step_flags::StepFlags;
+use super::{entity::EntityNow, step_flags::StepFlags};
 use crate::{
     commands::completions::plan_ids,
     commands::tasks::calls::{
@@ -15,7 +16,7 @@ use crate::{
     },
     config::Settings,
     people::{InWorkspace, Look, OpenWorkspace},
-    screen::{Screen, Tone, counted, cut, spelled_out},
+    screen::{Tone, counted, cut, spelled_out},
 };
 
 /// Columns of a plan's title in a list of choices.
@@ -107,8 +108,12 @@ pub(super) fn run(settings: &Settings, add: &Add) -> anyhow::Result<()> {
         }
     };
     let id = task.try_read::<CreatedEntity>()?.id;
-    add.look.print(&Added { plan: made.clone(), task }, |screen| {
-        Ok(add.report(screen, &id, &plan, made.is_some(), steps.len())?)
+    let made_word = if made.is_some() { "new plan " } else { "" };
+    let place = format!("in {made_word}{plan}, {}", counted(steps.len(), "step"));
+    add.look.print(&Added { plan: made, task }, |screen| {
+        let id = screen.paint(Tone::Strong, &id);
+        let place = screen.paint(Tone::Faint, &place);
+        Ok(format!("{id} {}\n  {place}\n", spelled_out(&add.title)))
     })
 }
 
@@ -125,52 +130,30 @@ impl Add {
         if let Some(plan) = focused_plan(desk)? {
             return Ok(PlanChoice::Existing(plan));
         }
-        let open: Vec<_> =
+        let open: Vec<&PlanRow> =
             context.plans.iter().filter(|plan| plan.status != TaskStatus::Done).collect();
         match &open[..] {
             [] => Ok(PlanChoice::New(desk.workspace().to_string())),
             [only] => Ok(PlanChoice::Existing(only.id.clone())),
             several => {
-                let line = |plan: &&&muster_core::tasks::view::context::PlanRow| {
-                    format!(
-                        "\n  --plan {} {}",
-                        plan.id,
-                        cut(&spelled_out(&plan.title), TITLE_COLUMNS)
-                    )
+                let line = |plan: &&PlanRow| {
+                    let title = cut(&spelled_out(&plan.title), TITLE_COLUMNS);
+                    format!("\n  --plan {} {title}", plan.id)
                 };
-                let lines: String =
-                    several.iter().take(PLANS_SHOWN).map(|plan| line(&plan)).collect();
+                let lines: String = several.iter().take(PLANS_SHOWN).map(line).collect();
                 bail!("which plan? name one, or start one with --new-plan TITLE{lines}")
             }
         }
-    }
-
-    fn report(
-        &self,
-        screen: Screen,
-        id: &str,
-        plan: &str,
-        is_new_plan: bool,
-        steps: usize,
-    ) -> Result<String, std::fmt::Error> {
-        let mut text = String::new();
-        let id = screen.paint(Tone::Strong, id);
-        let made = if is_new_plan { "new plan " } else { "" };
-        writeln!(text, "{id} {}", spelled_out(&self.title))?;
-        let steps = counted(u64::try_from(steps).unwrap_or(u64::MAX), "step");
-        writeln!(text, "  {}", screen.paint(Tone::Faint, &format!("in {made}{plan}, {steps}")))?;
-        Ok(text)
     }
 }
 
 /// The plan of the focus, if there is one.
 fn focused_plan(desk: &OpenWorkspace) -> anyhow::Result<Option<String>> {
-    use muster_core::tasks::id::EntityId;
     Ok(match desk.ask(&FocusCall {})?.focus {
         None => None,
         Some(EntityId::Plan(id)) => Some(id.to_string()),
         Some(EntityId::Task(id)) => {
-            let entity = super::entity::EntityNow::read(desk, &id.to_string())?;
+            let entity = EntityNow::read(desk, &id.to_string())?;
             entity.target.task.map(|task| task.parent)
         }
     })

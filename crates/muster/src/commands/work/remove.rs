@@ -49,11 +49,10 @@ pub(super) fn run(settings: &Settings, remove: &RemoveCommand) -> anyhow::Result
     let desk = OpenWorkspace::open(settings, &remove.place)?;
     let entity = EntityNow::read(&desk, &remove.id)?;
     let step = remove.step.as_deref().map(|step| entity.step(Some(step))).transpose()?;
-    let steps = u64::try_from(entity.steps.len()).unwrap_or(u64::MAX);
     let (name, with) = match step {
         Some(step) => (format!("{} of {}", step_name(step), entity.id()), String::new()),
         None if entity.target.task.is_some() => {
-            (entity.name(), format!(" with {}", counted(steps, "step")))
+            (entity.name(), format!(" with {}", counted(entity.steps.len(), "step")))
         }
         None => (entity.name(), format!(" with {}", counted(entity.tasks, "task"))),
     };
