@@ -216,11 +216,7 @@ fn report(workspace: &Workspace, wish: &BenchWish<'_>, lines: &[Line]) -> Result
         println!("missed:\n{}", report::table(&missed));
     }
     let limits = lines.iter().filter(|line| line.limit != Limit::None).count();
-    println!(
-        "{} of {limits} limits hold; written to {}",
-        limits - missed.len(),
-        path.display()
-    );
+    println!("{} of {limits} limits hold; written to {}", limits - missed.len(), path.display());
     Ok(missed.is_empty())
 }
 

@@ -15,15 +15,15 @@ use super::{
 const CALLS: usize = 20;
 /// What is sent at most for each kind, in KB.
 const KB_MAX: [(Kind, f64); 9] = [
-    (Kind::Note, 2.0),
-    (Kind::CloseStep, 4.0),
-    (Kind::RadarTask, 6.0),
-    (Kind::RadarPlan, 6.0),
-    (Kind::Context, 80.0),
-    (Kind::Delta, 40.0),
-    (Kind::HandoffTask, 8.0),
-    (Kind::SuperTask, 40.0),
-    (Kind::SnapshotTask, 40.0),
+    (Kind::Note, 1.8),
+    (Kind::CloseStep, 2.6),
+    (Kind::RadarTask, 3.8),
+    (Kind::RadarPlan, 4.2),
+    (Kind::Context, 9.0),
+    (Kind::Delta, 9.2),
+    (Kind::HandoffTask, 7.2),
+    (Kind::SuperTask, 9.2),
+    (Kind::SnapshotTask, 9.2),
 ];
 
 /// Asks on the smaller store; answers of a larger one are as long.

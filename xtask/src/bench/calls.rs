@@ -99,9 +99,8 @@ impl Kind {
     /// What its median in the smaller store is compared with.
     pub(crate) fn bound(self) -> Bound {
         match self {
-            Self::Create | Self::CloseStep | Self::Note | Self::Define | Self::Verify => {
-                Bound::Durable
-            }
+            Self::Define | Self::Verify | Self::Note => Bound::Durable(2.5),
+            Self::Create | Self::CloseStep => Bound::Durable(3.5),
             Self::RadarTask | Self::RadarPlan | Self::Delta => Bound::Operations(3.0),
             Self::HandoffTask | Self::HandoffPlan => Bound::Operations(3.0),
             Self::MirrorTask | Self::MirrorPlan => Bound::Operations(3.0),
@@ -115,8 +114,8 @@ impl Kind {
 /// What a call is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bound {
-    /// The disk, which its response waits for.
-    Durable,
+    /// This many times the shortest wait for the disk, which is a sync of one page.
+    Durable(f64),
     /// This many operations that find nothing.
     Operations(f64),
 }

@@ -23,11 +23,11 @@ impl Pair<'_> {
         let [ours, theirs] = &self.lines;
         let slower: Vec<(&Line, &Line, f64)> = ours
             .iter()
-            .filter_map(|line| {
-                let same = |other: &&Line| {
-                    (&other.what, other.place, other.size) == (&line.what, line.place, line.size)
-                };
-                let other = theirs.iter().find(same)?;
+            .enumerate()
+            // A measure that is compared with several things has several lines.
+            .filter(|(at, line)| !ours[..*at].iter().any(|earlier| earlier.is_about(line)))
+            .filter_map(|(_, line)| {
+                let other = theirs.iter().find(|other| other.is_about(line))?;
                 Some((line, other, line.value.seconds()? / other.value.seconds()?))
             })
             .collect();

@@ -98,6 +98,5 @@ fn done(agent: &mut Agent, tool: &str, arguments: Value) -> Result<Value> {
 fn line(what: String, answer: &Value, most: f64) -> Line {
     let chars = answer.to_string().chars().count();
     let tokens = Measure::Amount(chars.div_ceil(CHARS_PER_TOKEN) as f64, "tokens");
-    Line::plain(what, "stdio", 0, tokens, Limit::AtMost(most))
-        .beside(format!("{chars} characters"))
+    Line::plain(what, "stdio", 0, tokens, Limit::AtMost(most)).beside(format!("{chars} characters"))
 }

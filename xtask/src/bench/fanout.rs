@@ -139,9 +139,8 @@ impl<'a> Sink<'a> {
     }
 
     fn send_to(&self, mut client: Client, node: &str, messages: u64) -> Result<()> {
-        (0..messages).try_for_each(|_| {
-            self.say(&mut client, node, "How far is the part of the importer?")
-        })
+        (0..messages)
+            .try_for_each(|_| self.say(&mut client, node, "How far is the part of the importer?"))
     }
 
     /// Sends one message.
@@ -221,9 +220,7 @@ fn share_line(clients: usize, messages: u64, ours: Duration, least: [Duration; 2
 }
 
 fn cost_line(unfollowed: Duration, followed: Duration, messages: u64) -> Line {
-    let micros = |time: Duration| {
-        time.as_secs_f64() * 1e6 / (messages * EVENTS_PER_MESSAGE) as f64
-    };
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / (messages * EVENTS_PER_MESSAGE) as f64;
     let passing = Measure::Amount(micros(followed.saturating_sub(unfollowed)), "us an event");
     let limit = Limit::AtMost(COST_MICROS_MAX);
     Line::plain("work to pass on", "ws", COSTED as u64, passing, limit)

@@ -48,7 +48,9 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
         let writers: Vec<_> = (0..).zip(agents).map(write).collect();
         thread::sleep(time);
         tally.stop.store(true, Ordering::Relaxed);
-        writers.into_iter().try_for_each(|writer| writer.join().ok().context("a writer panicked")?)
+        writers
+            .into_iter()
+            .try_for_each(|writer| writer.join().ok().context("a writer panicked")?)
     })?;
     let rate = tally.done.into_inner() as f64 / started.elapsed().as_secs_f64();
     let writes = Measure::PerSecond(rate, "writes");

@@ -116,6 +116,11 @@ impl Line {
         self
     }
 
+    /// Whether both lines measure the same.
+    pub(crate) fn is_about(&self, other: &Self) -> bool {
+        (&self.what, self.place, self.size) == (&other.what, other.place, other.size)
+    }
+
     /// Whether the limit is kept.
     pub(crate) fn passed(&self) -> bool {
         self.limit.holds(self.ratio)
@@ -138,7 +143,7 @@ impl Line {
 /// All lines as a table.
 pub(crate) fn table(lines: &[Line]) -> String {
     let mut table = format!(
-        "{:<24}{:<7}{:>8}  {:<28}{:<44}{:>9}  {:<10}\n",
+        "{:<26}{:<7}{:>8}  {:<28}{:<44}{:>9}  {:<10}\n",
         "what", "where", "size", "measured", "against", "ratio", "limit"
     );
     for line in lines {
@@ -149,7 +154,8 @@ pub(crate) fn table(lines: &[Line]) -> String {
         // Writing to text cannot fail.
         writeln!(
             table,
-            "{what:<24}{place:<7}{size:>8}  {value:<28}{base:<44}{ratio:>9.2}  {limit:<10}{verdict}"
+            "{what:<26}{place:<7}{size:>8}  {value:<28}{base:<44}{ratio:>9.2}  \
+             {limit:<10}{verdict}"
         )
         .unwrap_or_default();
     }

@@ -21,9 +21,9 @@ const QUERIES: [(&str, &str, u64); 3] = [
     ("search, all match", "cursor of the batch", SIZES[1]),
 ];
 /// Calls of each kind before any is timed.
-const WARM_UP_ROUNDS: usize = 5;
+const WARM_UP_ROUNDS: usize = 2;
 /// Searches are timed this many times less often than other calls.
-const ROUNDS_PART: usize = 4;
+const ROUNDS_PART: usize = 10;
 const MILLIS_MAX: f64 = 10.0;
 /// The same in round trips of an empty call, for machines that are slower as a whole.
 const ECHOES_MAX: f64 = 120.0;
