@@ -45,7 +45,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 
 use self::{
     bare::Bare,
@@ -174,7 +174,9 @@ pub(crate) fn bench(workspace: &Workspace, wish: &BenchWish<'_>) -> Result<bool>
             let seconds = started.elapsed().as_secs();
             let profile = bench.profile;
             println!("[{number}/{}] {} of {profile}, after {seconds} s", parts.len(), part.name);
-            measured.push((part.measure)(bench)?);
+            // What the other parts found is not lost because one could not be measured.
+            let outcome = (part.measure)(bench);
+            measured.push(outcome.unwrap_or_else(|error| vec![failure(part, &error)]));
         }
         let first = measured.remove(0);
         if let (Some(other), Some(against)) = (measured.pop(), wish.against) {
@@ -186,6 +188,12 @@ pub(crate) fn bench(workspace: &Workspace, wish: &BenchWish<'_>) -> Result<bool>
     }
     lines.extend(compared);
     report(workspace, wish, &lines)
+}
+
+fn failure(part: &Part, error: &Error) -> Line {
+    println!("{} could not be measured: {error:#}", part.name);
+    let failed = Measure::Amount(1.0, "failure");
+    Line::plain(part.name, "part", 0, failed, Limit::AtMost(0.0)).beside(error.to_string())
 }
 
 /// Builds what is measured, and what it is measured with.
@@ -296,8 +304,8 @@ fn measure_http(bench: &mut Bench<'_>) -> Result<Vec<Line>> {
     let (mut lines, Stores { folders: [small, large], sites, disk }) = bench.stores()?;
     let servers = [Server::start(&program, small)?, Server::start(&program, large)?];
     thread::sleep(SETTLING);
-    let mut clients = [servers[0].connect()?, servers[1].connect()?];
     lines.extend(routes::measure(&servers[0], &bare, effort.rounds)?);
+    let mut clients = [servers[0].connect()?, servers[1].connect()?];
     lines.extend(latencies(Transport::Http, &mut clients, sites, disk, effort.rounds)?);
     let sync = disk.page_time()?;
     for (server, tasks) in servers.iter().zip(SIZES) {

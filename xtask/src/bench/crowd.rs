@@ -150,6 +150,8 @@ fn phase(server: &Server, readers: usize, stalled: usize, time: Duration) -> Res
     let connect = |_| Reader::connect(server, &session);
     let reading: Vec<Reader> = (0..readers).map(connect).collect::<Result<_>>()?;
     let waiting: Vec<Reader> = (0..stalled).map(connect).collect::<Result<_>>()?;
+    // The first connection may have been idle for too long.
+    let mut client = server.connect()?;
     let events = u64::from(PACE) * time.as_secs();
     let last = reading.first().context("there are readers")?.last + events;
     let clock = Instant::now();
