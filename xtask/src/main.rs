@@ -82,9 +82,15 @@ enum Job {
         /// Only parts with one of these words in their names, such as proof or costs.
         #[arg(long, value_name = "WORD", num_args = 1..)]
         only: Vec<String>,
-        /// Measure another build, to compare it.
+        /// Measure another build.
         #[arg(long, default_value = "dist")]
         profile: String,
+        /// Measure this build, too, such as release, and compare it with the first.
+        #[arg(long, value_name = "PROFILE")]
+        against: Option<String>,
+        /// Measure what was built before.
+        #[arg(long)]
+        no_build: bool,
     },
     /// Build the program for others, without paths of this machine, and all its packages.
     Dist {
@@ -136,8 +142,10 @@ fn perform(job: &Job, workspace: &Workspace) -> Result<bool> {
         Job::Tidy => Ok(tidy(workspace)?.failed == 0),
         Job::Gen { check: true } => Ok(generate::build_and_compare(workspace)?.failed == 0),
         Job::Gen { check: false } => generate::write(workspace).map(|()| true),
-        Job::Bench { quick, only, profile } => {
-            bench::bench(workspace, &BenchWish { quick: *quick, only, profile })
+        Job::Bench { quick, only, profile, against, no_build } => {
+            let builds = !no_build;
+            let against = against.as_deref();
+            bench::bench(workspace, &BenchWish { quick: *quick, only, profile, against, builds })
         }
         Job::Dist { check: true, .. } => dist::check(workspace),
         Job::Dist { url, program: Some(program), .. } => {

@@ -39,6 +39,14 @@ impl AnswerSize {
         }
     }
 
+    /// Characters of the whole view, if there is a limit.
+    pub(crate) fn limit(self) -> Option<u64> {
+        match self {
+            Self::AtMost(max) | Self::Brief(max) => Some(max),
+            Self::Whole => None,
+        }
+    }
+
     /// Characters for events as they are stored. Where a caller gave the limit, authors are left
     /// out first, so that the stored size says too little about what fits.
     pub(crate) fn of_stored_events(self) -> Option<u64> {

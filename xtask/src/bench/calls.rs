@@ -96,26 +96,28 @@ impl Kind {
         }
     }
 
-    /// Whether its response waits for the disk.
-    pub(crate) fn is_durable(self) -> bool {
+    /// What its median in the smaller store is compared with.
+    pub(crate) fn bound(self) -> Bound {
         match self {
-            Self::Create | Self::CloseStep | Self::Note | Self::Define | Self::Verify => true,
-            Self::RadarTask | Self::RadarPlan | Self::Context | Self::Delta => false,
-            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => false,
-            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => false,
+            Self::Define | Self::Verify | Self::Note => Bound::Durable(2.5),
+            Self::Create | Self::CloseStep => Bound::Durable(3.5),
+            Self::RadarTask | Self::RadarPlan | Self::Delta => Bound::Operations(3.0),
+            Self::HandoffTask | Self::HandoffPlan => Bound::Operations(3.0),
+            Self::MirrorTask | Self::MirrorPlan => Bound::Operations(3.0),
+            Self::SuperTask | Self::SuperPlan => Bound::Operations(8.0),
+            Self::SnapshotTask | Self::SnapshotPlan => Bound::Operations(8.0),
+            Self::Context => Bound::Operations(8.0),
         }
     }
+}
 
-    /// How many times the base its median may take in the smaller store.
-    pub(crate) fn limit(self) -> f64 {
-        match self {
-            Self::Create | Self::Define | Self::Verify | Self::CloseStep | Self::Note => 2.0,
-            Self::RadarTask | Self::RadarPlan | Self::Delta => 3.0,
-            Self::HandoffTask | Self::HandoffPlan | Self::MirrorTask | Self::MirrorPlan => 3.0,
-            Self::SuperTask | Self::SuperPlan | Self::SnapshotTask | Self::SnapshotPlan => 8.0,
-            Self::Context => 8.0,
-        }
-    }
+/// What a call is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bound {
+    /// This many times the shortest wait for the disk, which is a sync of one page.
+    Durable(f64),
+    /// This many operations that find nothing.
+    Operations(f64),
 }
 
 /// Chooses targets in a store of a known size; the same targets in every run.

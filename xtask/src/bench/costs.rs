@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    report::{Limit, Line},
+    report::{Limit, Line, Measure},
     store::WORKSPACE,
     wire::Agent,
 };
@@ -97,13 +97,6 @@ fn done(agent: &mut Agent, tool: &str, arguments: Value) -> Result<Value> {
 
 fn line(what: String, answer: &Value, most: f64) -> Line {
     let chars = answer.to_string().chars().count();
-    Line {
-        what,
-        place: "stdio",
-        tasks: 0,
-        value: format!("{chars} characters"),
-        base: "tokens".to_owned(),
-        ratio: chars.div_ceil(CHARS_PER_TOKEN) as f64,
-        limit: Limit::AtMost(most),
-    }
+    let tokens = Measure::Amount(chars.div_ceil(CHARS_PER_TOKEN) as f64, "tokens");
+    Line::plain(what, "stdio", 0, tokens, Limit::AtMost(most)).beside(format!("{chars} characters"))
 }

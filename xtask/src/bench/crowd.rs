@@ -13,7 +13,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    report::{Limit, Line, times},
+    process::Memory,
+    report::{Limit, Line, MB, Measure, shown, times},
     series::Series,
     wire::Server,
 };
@@ -27,10 +28,9 @@ const TIMED_EVERY: u64 = 13;
 /// How much longer events may take for the others when some readers stop reading.
 const NOTICE_MAX: f64 = 1.5;
 /// Memory that the server may hold with all of them.
-const MEMORY_MIB_MAX: f64 = 150.0;
+const MEMORY_MB_MAX: f64 = 150.0;
 /// Stack of a reader's thread.
 const STACK_BYTES: usize = 128 * 1024;
-const MIB: f64 = 1024.0 * 1024.0;
 
 /// How many readers, how many of them stop reading, for how long.
 pub(crate) struct Crowd {
@@ -122,35 +122,24 @@ pub(crate) fn measure(server: &Server, crowd: &Crowd) -> Result<Vec<Line>> {
     let calm = phase(server, crowd.readers, 0, crowd.time / 4)?;
     let busy = phase(server, crowd.readers, crowd.stalled, crowd.time)?;
     let readers = (crowd.readers + crowd.stalled) as u64;
-    let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
-    let line = |what: &str, value, base, ratio, limit| Line {
-        what: what.to_owned(),
-        place: "sse",
-        tasks: readers,
-        value,
-        base,
-        ratio,
-        limit: Limit::AtMost(limit),
-    };
-    let median = busy.delays.median();
-    let late = busy.delays.percentile(99);
+    let line = |what, value, most| Line::plain(what, "sse", readers, value, Limit::AtMost(most));
+    let lost = Measure::Amount((calm.faults + busy.faults) as f64, "lost or reordered");
     let stalled = format!("{} stalled, {} gaps reported", crowd.stalled, busy.gaps);
-    let faults = calm.faults + busy.faults;
-    let lost = format!("{faults} lost or reordered");
-    let delay = format!("{}, p99 {}", millis(median), millis(late));
-    let undisturbed = format!("{} with none stalled", millis(calm.delays.median()));
-    let memory = busy.memory as f64 / MIB;
-    let before = format!("{:.1} MiB with none stalled", calm.memory as f64 / MIB);
+    let memory = Measure::Amount(busy.memory as f64 / MB, "MB");
+    let before = format!("{:.1} MB with none stalled", calm.memory as f64 / MB);
+    let undisturbed = calm.delays.median();
     Ok(vec![
-        line("readers of one", lost, stalled, faults as f64, 0.0),
-        line(
-            "delay to others",
-            delay,
-            undisturbed,
-            times(median, calm.delays.median()),
-            NOTICE_MAX,
-        ),
-        line("memory", format!("{memory:.1} MiB"), before, memory, MEMORY_MIB_MAX),
+        line("readers of one", lost, 0.0).beside(stalled),
+        Line {
+            what: "delay to others".to_owned(),
+            place: "sse",
+            size: readers,
+            value: (&busy.delays).into(),
+            base: format!("{} with none stalled", shown(undisturbed)),
+            ratio: times(busy.delays.median(), undisturbed),
+            limit: Limit::AtMost(NOTICE_MAX),
+        },
+        line("memory", memory, MEMORY_MB_MAX).beside(before),
     ])
 }
 
@@ -161,6 +150,8 @@ fn phase(server: &Server, readers: usize, stalled: usize, time: Duration) -> Res
     let connect = |_| Reader::connect(server, &session);
     let reading: Vec<Reader> = (0..readers).map(connect).collect::<Result<_>>()?;
     let waiting: Vec<Reader> = (0..stalled).map(connect).collect::<Result<_>>()?;
+    // The first connection may have been idle for too long.
+    let mut client = server.connect()?;
     let events = u64::from(PACE) * time.as_secs();
     let last = reading.first().context("there are readers")?.last + events;
     let clock = Instant::now();
@@ -187,7 +178,7 @@ fn phase(server: &Server, readers: usize, stalled: usize, time: Duration) -> Res
     threads
         .into_iter()
         .try_for_each(|thread| thread.join().map_err(|_| anyhow!("a reader panicked")))?;
-    phase.memory = server.memory()?.0;
+    phase.memory = Memory::of(server.process())?.own;
     for mut reader in waiting {
         reader.read_to(last, clock)?;
         phase.faults += reader.faults;

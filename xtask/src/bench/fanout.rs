@@ -1,13 +1,13 @@
 //! Events of a run to many sockets at once, against the least that a server could do.
 //!
 //! Messages are sent to a run as fast as eight callers can, which gives durable events. The same
-//! number of messages of the same size, at the same pace, goes through a bare broadcast. What is
-//! compared is the time until the last client has the last of them, so for a few clients it shows
-//! what following a run costs its writers, and for many how fast events are passed on.
+//! number of messages of the same size goes through a bare broadcast, as fast as it can. What is
+//! compared is the time until the last client has the last of them. The least it can be is the
+//! longer of two: that of the bare broadcast, and that of the callers when nobody follows. So for a
+//! few clients it shows what following a run costs its writers, and for many how fast events are
+//! passed on.
 
 use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, ChildStdout, Command, Stdio},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -17,7 +17,9 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 
 use super::{
-    report::{Limit, Line},
+    bare::Bare,
+    process::{Memory, Usage},
+    report::{Limit, Line, MB, Measure},
     series::Series,
     socket::{Socket, seq},
     wire::{Client, Server},
@@ -26,46 +28,19 @@ use super::{
 /// Numbers of concurrent clients.
 const CLIENTS: [usize; 4] = [1, 10, 50, 1_000];
 /// Callers that write.
-const CALLERS: usize = 8;
+pub(crate) const CALLERS: usize = 8;
 /// Events that one message gives.
-const EVENTS_PER_MESSAGE: u64 = 2;
-/// The minimum share of the bare broadcast's speed.
+pub(crate) const EVENTS_PER_MESSAGE: u64 = 2;
+/// The minimum share of the greatest possible speed.
 const SHARE_MIN: f64 = 0.7;
-/// The share of clients that cost is measured with, and what an event may cost with them.
+/// The number of clients that cost is measured with, and what an event may cost with them.
 const COSTED: usize = 50;
 const COST_MICROS_MAX: f64 = 100.0;
 /// Clients that stop reading, and what each may cost.
 const STALLED: usize = 5;
-const STALLED_MIB_MAX: f64 = 2.0;
+const STALLED_MB_MAX: f64 = 2.0;
 /// Stack of a reader's thread.
-const STACK_BYTES: usize = 128 * 1024;
-const MIB: f64 = 1024.0 * 1024.0;
-
-/// A server that only passes messages on.
-struct Bare {
-    child: Child,
-    address: String,
-    _lines: BufReader<ChildStdout>,
-}
-
-impl Bare {
-    fn start(mut program: Command) -> Result<Self> {
-        let mut child = program.stdout(Stdio::piped()).spawn().context("start a bare broadcast")?;
-        let stdout = child.stdout.take().context("the bare broadcast has no stdout")?;
-        let mut lines = BufReader::new(stdout);
-        let mut address = String::new();
-        lines.read_line(&mut address)?;
-        Ok(Self { child, address: address.trim().to_owned(), _lines: lines })
-    }
-}
-
-impl Drop for Bare {
-    fn drop(&mut self) {
-        if self.child.kill().is_ok() {
-            self.child.wait().map_or_else(|error| println!("it did not end: {error}"), drop);
-        }
-    }
-}
+pub(crate) const STACK_BYTES: usize = 128 * 1024;
 
 /// A source of events of one kind.
 struct Source<'a> {
@@ -117,14 +92,16 @@ fn last_of(ends: &mpsc::Receiver<Result<Instant>>, clients: usize) -> Result<Ins
 }
 
 /// A run that takes messages and does nothing.
-struct Sink<'a> {
-    server: &'a Server,
-    run: String,
-    nodes: Vec<String>,
+pub(crate) struct Sink<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) run: String,
+    /// One for each caller.
+    pub(crate) nodes: Vec<String>,
 }
 
 impl<'a> Sink<'a> {
-    fn on(server: &'a Server) -> Result<Self> {
+    /// A new run on a server.
+    pub(crate) fn on(server: &'a Server) -> Result<Self> {
         let node = |number: usize| json!({"label": format!("n{number}"), "provider": "custom"});
         let nodes: Vec<Value> = (0..CALLERS).map(node).collect();
         let body = json!({"autoStart": false, "nodes": nodes});
@@ -134,7 +111,8 @@ impl<'a> Sink<'a> {
         Ok(Self { server, run, nodes: nodes.keys().cloned().collect() })
     }
 
-    fn last_seq(&self) -> Result<u64> {
+    /// The number of its last event.
+    pub(crate) fn last_seq(&self) -> Result<u64> {
         let path = format!("/api/runs/{}", self.run);
         let run = self.server.connect()?.ask("GET", &path, &Value::Null, &mut Series::default())?;
         run["run"]["lastSeq"].as_u64().context("the last number of a run")
@@ -161,12 +139,15 @@ impl<'a> Sink<'a> {
     }
 
     fn send_to(&self, mut client: Client, node: &str, messages: u64) -> Result<()> {
+        (0..messages)
+            .try_for_each(|_| self.say(&mut client, node, "How far is the part of the importer?"))
+    }
+
+    /// Sends one message.
+    pub(crate) fn say(&self, client: &mut Client, node: &str, content: &str) -> Result<()> {
         let path = format!("/api/runs/{}/chat", self.run);
-        let body = json!({"nodeId": node, "content": "How far is the part of the importer?"});
-        for _ in 0..messages {
-            client.ask("POST", &path, &body, &mut Series::default())?;
-        }
-        Ok(())
+        let body = json!({"nodeId": node, "content": content});
+        client.ask("POST", &path, &body, &mut Series::default()).map(drop)
     }
 
     /// How long it takes until clients have the events of `messages` messages.
@@ -182,26 +163,22 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Measures against a bare broadcast, which a command starts.
-pub(crate) fn measure(server: &Server, bare: Command, messages: u64) -> Result<Vec<Line>> {
+/// Measures against a bare broadcast.
+pub(crate) fn measure(server: &Server, bare: &Bare, messages: u64) -> Result<Vec<Line>> {
     println!("measuring events to many sockets");
-    let bare = Bare::start(bare)?;
     let sink = Sink::on(server)?;
     let bytes = sample_bytes(&sink)?;
-    let alone = sink.send(messages)?.elapsed();
-    let micros = alone.as_micros() as u64 / (messages * EVENTS_PER_MESSAGE);
     let mut lines = Vec::new();
     for clients in CLIENTS {
-        let busy = server.cpu_time()?;
+        let before = Usage::of(server.process())?;
+        let writing = sink.send(messages)?.elapsed();
+        let unfollowed = Usage::of(server.process())?;
         let ours = sink.time(clients, messages)?;
-        let busy = server.cpu_time()?.saturating_sub(busy);
-        let theirs = bare_time(&bare, clients, (messages * EVENTS_PER_MESSAGE, bytes, micros))?;
-        lines.push(share_line(clients, messages, ours, theirs));
+        let followed = Usage::of(server.process())?.since(unfollowed).cpu;
+        let broadcast = bare_time(bare, clients, messages * EVENTS_PER_MESSAGE, bytes)?;
+        lines.push(share_line(clients, messages, ours, [writing, broadcast]));
         if clients == COSTED {
-            let before = server.cpu_time()?;
-            sink.send(messages)?;
-            let unfollowed = server.cpu_time()?.saturating_sub(before);
-            lines.push(cost_line(busy.saturating_sub(unfollowed), busy, messages));
+            lines.push(cost_line(unfollowed.since(before).cpu, followed, messages));
         }
     }
     lines.push(stalled_line(server, &sink, messages)?);
@@ -218,44 +195,36 @@ fn sample_bytes(sink: &Sink<'_>) -> Result<usize> {
     Ok(bytes / events.len().max(1))
 }
 
-fn bare_time(bare: &Bare, clients: usize, what: (u64, usize, u64)) -> Result<Duration> {
-    let (count, bytes, micros) = what;
+fn bare_time(bare: &Bare, clients: usize, count: u64, bytes: usize) -> Result<Duration> {
     let ends = Source { address: &bare.address, path: "/ws", token: "" }.follow(clients, count)?;
-    let mut client = Client::to(&bare.address, "")?;
-    let path = format!("/publish?count={count}&bytes={bytes}&micros={micros}");
+    let mut client = bare.connect()?;
     let started = Instant::now();
-    client.post(&path)?;
+    client.post(&format!("/publish?count={count}&bytes={bytes}"))?;
     Ok(last_of(&ends, clients)?.duration_since(started))
 }
 
-fn share_line(clients: usize, messages: u64, ours: Duration, theirs: Duration) -> Line {
+fn share_line(clients: usize, messages: u64, ours: Duration, least: [Duration; 2]) -> Line {
     let rate = |time: Duration| {
-        let sent = messages * EVENTS_PER_MESSAGE * clients as u64;
-        format!("{:.0} events/s", sent as f64 / time.as_secs_f64())
+        (messages * EVENTS_PER_MESSAGE * clients as u64) as f64 / time.as_secs_f64()
     };
+    let [writing, broadcast] = least.map(rate);
     Line {
         what: "events to sockets".to_owned(),
         place: "ws",
-        tasks: clients as u64,
-        value: rate(ours),
-        base: format!("bare {}", rate(theirs)),
-        ratio: theirs.as_secs_f64() / ours.as_secs_f64(),
+        size: clients as u64,
+        value: Measure::PerSecond(rate(ours), "events"),
+        base: format!("written {writing:.0}/s, bare broadcast {broadcast:.0}/s"),
+        ratio: rate(ours) / writing.min(broadcast),
         limit: Limit::AtLeast(SHARE_MIN),
     }
 }
 
-fn cost_line(followed: Duration, busy: Duration, messages: u64) -> Line {
-    let events = (messages * EVENTS_PER_MESSAGE) as f64;
-    let micros = followed.as_secs_f64() * 1e6 / events;
-    Line {
-        what: "work to pass on".to_owned(),
-        place: "ws",
-        tasks: COSTED as u64,
-        value: format!("{micros:.0} us an event"),
-        base: format!("{:.0} us with writing it", busy.as_secs_f64() * 1e6 / events),
-        ratio: micros,
-        limit: Limit::AtMost(COST_MICROS_MAX),
-    }
+fn cost_line(unfollowed: Duration, followed: Duration, messages: u64) -> Line {
+    let micros = |time: Duration| time.as_secs_f64() * 1e6 / (messages * EVENTS_PER_MESSAGE) as f64;
+    let passing = Measure::Amount(micros(followed.saturating_sub(unfollowed)), "us an event");
+    let limit = Limit::AtMost(COST_MICROS_MAX);
+    Line::plain("work to pass on", "ws", COSTED as u64, passing, limit)
+        .beside(format!("{:.0} us with writing it", micros(followed)))
 }
 
 fn stalled_line(server: &Server, sink: &Sink<'_>, messages: u64) -> Result<Line> {
@@ -263,18 +232,13 @@ fn stalled_line(server: &Server, sink: &Sink<'_>, messages: u64) -> Result<Line>
     let path = format!("/ws?runId={}", sink.run);
     let open = |_| Socket::open(address, &path, token);
     let stalled: Vec<Socket> = (0..STALLED).map(open).collect::<Result<_>>()?;
-    let before = server.memory()?.0;
+    let before = Memory::of(server.process())?.own;
     sink.send(messages * 4)?;
-    let after = server.memory()?.0;
+    let after = Memory::of(server.process())?.own;
     drop(stalled);
-    let each = after.saturating_sub(before) as f64 / MIB / STALLED as f64;
-    Ok(Line {
-        what: "a stalled socket".to_owned(),
-        place: "ws",
-        tasks: STALLED as u64,
-        value: format!("{each:.2} MiB each"),
-        base: format!("{:.1} MiB before", before as f64 / MIB),
-        ratio: each,
-        limit: Limit::AtMost(STALLED_MIB_MAX),
-    })
+    let each = after.saturating_sub(before) as f64 / MB / STALLED as f64;
+    let limit = Limit::AtMost(STALLED_MB_MAX);
+    let each = Measure::Amount(each, "MB each");
+    Ok(Line::plain("a stalled socket", "ws", STALLED as u64, each, limit)
+        .beside(format!("{:.1} MB before", before as f64 / MB)))
 }

@@ -14,9 +14,9 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    calls::{Kind, Targets},
+    calls::{Bound, Kind, Targets},
     frames::Log,
-    report::{Limit, Line, micros, times},
+    report::{Limit, Line, shown, times},
     series::Series,
     wire::Wire,
 };
@@ -25,13 +25,18 @@ use super::{
 const WARM_UP_ROUNDS: usize = 20;
 /// Syncs of one page that show what kind of disk it is.
 const SYNCS: usize = 50;
+/// How many times a route without an operation one with an empty operation may take.
+pub(crate) const OPERATION_MAX: f64 = 1.5;
 /// How much slower a call may be in the larger store.
 const GROWTH_MAX: f64 = 1.5;
 /// A frame of the store's log: its head and a page, which the engine writes one after the other.
 const HEAD_BYTES: usize = 24;
 const PAGE_BYTES: usize = 4_096;
 /// How many of them the file for syncs has.
-const FRAMES_MAX: u64 = 1_024;
+const FILE_FRAMES: u64 = 1_024;
+/// How many times an echo and a sync of the frames that it wrote a durable call may take. Compared
+/// with the sync of one page, writing more shows; compared with this, other work does.
+const FRAMES_MAX: f64 = 2.0;
 
 /// Writes that wait for the disk, as the lower bound of every durable call.
 pub(crate) struct Disk {
@@ -46,7 +51,7 @@ impl Disk {
         let mut options = OpenOptions::new();
         let file = options.create(true).truncate(true).write(true).open(path);
         let file = file.context("open a file to sync")?;
-        file.write_all_at(&vec![1; (HEAD_BYTES + PAGE_BYTES) * FRAMES_MAX as usize], 0)?;
+        file.write_all_at(&vec![1; (HEAD_BYTES + PAGE_BYTES) * FILE_FRAMES as usize], 0)?;
         file.sync_all()?;
         Ok(Self { file, frame: 0 })
     }
@@ -65,9 +70,35 @@ impl Disk {
             let at = self.frame * (HEAD_BYTES + PAGE_BYTES) as u64;
             self.file.write_all_at(&[2; HEAD_BYTES], at)?;
             self.file.write_all_at(&[2; PAGE_BYTES], at + HEAD_BYTES as u64)?;
-            self.frame = (self.frame + 1) % FRAMES_MAX;
+            self.frame = (self.frame + 1) % FILE_FRAMES;
         }
         Ok(self.file.sync_data()?)
+    }
+}
+
+/// How calls reach the program, and with that what an echo is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// An echo is an operation that finds nothing.
+    Stdio,
+    /// An echo is a route without an operation.
+    Http,
+}
+
+impl Transport {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+        }
+    }
+
+    /// How many echoes so many operations may take.
+    fn echoes(self, operations: f64) -> f64 {
+        match self {
+            Self::Stdio => operations,
+            Self::Http => operations * OPERATION_MAX,
+        }
     }
 }
 
@@ -91,6 +122,9 @@ pub(crate) struct Subject<'a> {
 #[derive(Default)]
 struct Times {
     echo: Series,
+    /// Syncs of one page, which is the least that a durable call can do.
+    page: Series,
+    /// Syncs of as many frames as the call wrote.
     syncs: BTreeMap<Kind, Series>,
     frames: BTreeMap<Kind, Vec<u64>>,
     calls: BTreeMap<Kind, Series>,
@@ -98,7 +132,7 @@ struct Times {
 
 /// Times all kinds of calls on a small and on a large store.
 pub(crate) fn measure(
-    place: &'static str,
+    transport: Transport,
     subjects: &mut [Subject<'_>; 2],
     disk: &mut Disk,
     rounds: usize,
@@ -112,7 +146,7 @@ pub(crate) fn measure(
         round(subjects, disk, &mut times)?;
     }
     let tasks = [subjects[0].tasks, subjects[1].tasks];
-    Ok(Kind::ALL.into_iter().flat_map(|kind| lines(place, kind, tasks, &times)).collect())
+    Ok(Kind::ALL.into_iter().flat_map(|kind| lines(transport, kind, tasks, &times)).collect())
 }
 
 fn round(subjects: &mut [Subject<'_>; 2], disk: &mut Disk, times: &mut [Times; 2]) -> Result<()> {
@@ -122,54 +156,59 @@ fn round(subjects: &mut [Subject<'_>; 2], disk: &mut Disk, times: &mut [Times; 2
             let arguments = subject.site.targets.arguments(kind);
             let series = times.calls.entry(kind).or_default();
             subject.wire.call(kind.operation(), &arguments, series)?;
-            if kind.is_durable() {
+            if let Bound::Durable(_) = kind.bound() {
                 let frames = subject.site.log.newest_commit()?;
                 times.frames.entry(kind).or_default().push(frames);
                 times.syncs.entry(kind).or_default().time(|| disk.write(frames))?;
+                times.page.time(|| disk.write(1))?;
             }
         }
     }
     Ok(())
 }
 
-fn lines(place: &'static str, kind: Kind, tasks: [u64; 2], times: &[Times; 2]) -> [Line; 2] {
-    let [small, large] = times;
+/// One kind of call: in the smaller store against the least it could take, then in the larger one
+/// against the smaller.
+fn lines(
+    transport: Transport,
+    kind: Kind,
+    tasks: [u64; 2],
+    [small, large]: &[Times; 2],
+) -> Vec<Line> {
     let none = Series::default();
-    let calls = times.each_ref().map(|times| times.calls.get(&kind).unwrap_or(&none));
-    let value = |series: &Series| {
-        format!("{}, p99 {}", micros(series.median()), micros(series.percentile(99)))
-    };
-    let line = |at: usize, base: String, ratio: f64, limit: f64| Line {
+    let calls = [small, large].map(|times| times.calls.get(&kind).unwrap_or(&none));
+    let line = |at: usize, base: String, floor: Duration, limit: f64| Line {
         what: kind.label().to_owned(),
-        place,
-        tasks: tasks[at],
-        value: value(calls[at]),
+        place: transport.name(),
+        size: tasks[at],
+        value: calls[at].into(),
         base,
-        ratio,
+        ratio: times(calls[at].median(), floor),
         limit: Limit::AtMost(limit),
     };
     let echo = small.echo.median();
-    let (base, floor) = match small.syncs.get(&kind).map(Series::median) {
-        Some(sync) => {
+    let echoed = format!("echo {}", shown(echo));
+    let mut lines = Vec::new();
+    match kind.bound() {
+        Bound::Durable(most) => {
+            let page = small.page.median();
+            let sync = small.syncs.get(&kind).unwrap_or(&none).median();
             let frames = median(small.frames.get(&kind));
-            (format!("echo {} + {frames} frames {}", micros(echo), micros(sync)), echo + sync)
+            let base = format!("{echoed} + a page {}", shown(page));
+            lines.push(line(0, base, echo + page, most));
+            let base = format!("{echoed} + {frames} frames {}", shown(sync));
+            lines.push(line(0, base, echo + sync, FRAMES_MAX));
         }
-        None => (format!("echo {}", micros(echo)), echo),
-    };
+        Bound::Operations(most) => lines.push(line(0, echoed, echo, transport.echoes(most))),
+    }
     let smaller = calls[0].median();
-    let beside = format!("{} (echo {})", micros(smaller), micros(large.echo.median()));
-    [
-        line(0, base, times_of(calls[0], floor), kind.limit()),
-        line(1, beside, times_of(calls[1], smaller), GROWTH_MAX),
-    ]
+    let base = format!("{} (echo {})", shown(smaller), shown(large.echo.median()));
+    lines.push(line(1, base, smaller, GROWTH_MAX));
+    lines
 }
 
 fn median(counts: Option<&Vec<u64>>) -> u64 {
     let mut counts = counts.cloned().unwrap_or_default();
     counts.sort_unstable();
     counts.get(counts.len() / 2).copied().unwrap_or_default()
-}
-
-fn times_of(series: &Series, base: Duration) -> f64 {
-    times(series.median(), base)
 }

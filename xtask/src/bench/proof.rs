@@ -5,14 +5,13 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
-    time::Duration,
 };
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    report::{Limit, Line, micros},
+    report::{Limit, Line, millis, shown},
     repository,
     series::Series,
     store::WORKSPACE,
@@ -137,14 +136,6 @@ fn step(checks: &[&str]) -> Value {
     json!({"title": "Do it", "success_criteria": ["it is done"], "checks": checks})
 }
 
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-fn both(series: &Series) -> String {
-    format!("{}, p99 {}", micros(series.median()), micros(series.percentile(99)))
-}
-
 fn close_line(files: usize, times: &Times) -> Line {
     let digest = times.digest.median();
     let unchecked = times.unchecked.median();
@@ -152,9 +143,9 @@ fn close_line(files: usize, times: &Times) -> Line {
     Line {
         what: "close, proven".to_owned(),
         place: "stdio",
-        tasks: files as u64,
-        value: both(&times.proven),
-        base: format!("1.5 x {} + digest {}", micros(unchecked), micros(digest)),
+        size: files as u64,
+        value: (&times.proven).into(),
+        base: format!("1.5 x {} + digest {}", shown(unchecked), shown(digest)),
         ratio: super::report::times(times.proven.median(), most),
         limit: Limit::AtMost(1.0),
     }
@@ -162,15 +153,8 @@ fn close_line(files: usize, times: &Times) -> Line {
 
 /// The whole call, of which the digest is the most.
 fn digest_line(files: usize, times: &Times) -> Line {
-    Line {
-        what: "digest, unchanged".to_owned(),
-        place: "stdio",
-        tasks: files as u64,
-        value: both(&times.digest),
-        base: "milliseconds".to_owned(),
-        ratio: milliseconds(times.digest.median()),
-        limit: Limit::AtMost(DIGEST_MS_MAX),
-    }
+    let limit = Limit::AtMost(DIGEST_MS_MAX);
+    Line::plain("digest, unchanged", "stdio", files as u64, (&times.digest).into(), limit)
 }
 
 fn gate_line(files: usize, times: &Times) -> Line {
@@ -178,10 +162,10 @@ fn gate_line(files: usize, times: &Times) -> Line {
     Line {
         what: "gate, unchanged".to_owned(),
         place: "start",
-        tasks: files as u64,
-        value: both(&times.gate),
-        base: format!("milliseconds after --version {}", micros(start)),
-        ratio: milliseconds(times.gate.median().saturating_sub(start)),
+        size: files as u64,
+        value: (&times.gate).into(),
+        base: format!("milliseconds after --version {}", shown(start)),
+        ratio: millis(times.gate.median().saturating_sub(start)),
         limit: Limit::AtMost(DIGEST_MS_MAX),
     }
 }

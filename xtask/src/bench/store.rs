@@ -70,7 +70,7 @@ impl Filled {
         contents: &[String],
     ) -> Result<Self> {
         let folder = folder(workspace).join(format!("filled-{name}"));
-        let shape = shape(workspace.root(), kind)?;
+        let shape = shape(workspace.root(), kind, contents)?;
         let mark = folder.join("filled");
         if let Ok(left) = fs::read_to_string(&mark)
             && let Some((left_shape, seconds)) = left.split_once(' ')
@@ -89,10 +89,10 @@ impl Filled {
         Ok(Self { folder, took: Duration::from_secs_f64(seconds.trim().parse()?) })
     }
 
-    /// A copy to measure on, so that every run starts from the same content.
-    pub(crate) fn copy(&self) -> Result<PathBuf> {
+    /// A copy to measure a build on, so that every run starts from the same content.
+    pub(crate) fn copy(&self, profile: &str) -> Result<PathBuf> {
         let name = self.folder.file_name().context("the store has a name")?.to_string_lossy();
-        let copy = self.folder.with_file_name(name.replace("filled", "measured"));
+        let copy = self.folder.with_file_name(name.replace("filled", profile));
         if copy.exists() {
             fs::remove_dir_all(&copy).context("remove the copy of an earlier run")?;
         }
@@ -111,10 +111,11 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target().join("bench")
 }
 
-/// A word that changes when the sources do that shape a store.
-fn shape(root: &Path, contents: Contents) -> Result<String> {
+/// A word that changes when its contents do, or the sources that shape a store.
+fn shape(root: &Path, kind: Contents, contents: &[String]) -> Result<String> {
     let mut hasher = DefaultHasher::new();
-    for place in SHAPED_BY.iter().chain(contents.rooms()) {
+    contents.hash(&mut hasher);
+    for place in SHAPED_BY.iter().chain(kind.rooms()) {
         hash_sources(&root.join(place), &mut hasher)?;
     }
     Ok(format!("{:016x}", hasher.finish()))
@@ -144,9 +145,10 @@ mod tests {
     fn the_shape_follows_the_sources() {
         let root = Workspace::locate().unwrap();
         let [tasks, sessions] = [Contents::Tasks, Contents::Sessions]
-            .map(|contents| shape(root.root(), contents).unwrap());
-        assert_eq!(tasks, shape(root.root(), Contents::Tasks).unwrap());
+            .map(|kind| shape(root.root(), kind, &[]).unwrap());
+        assert_eq!(tasks, shape(root.root(), Contents::Tasks, &[]).unwrap());
         assert_ne!(tasks, sessions);
-        assert!(shape(Path::new("/nowhere"), Contents::Tasks).is_err());
+        assert_ne!(tasks, shape(root.root(), Contents::Tasks, &["10".to_owned()]).unwrap());
+        assert!(shape(Path::new("/nowhere"), Contents::Tasks, &[]).is_err());
     }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::{
     calls::{Kind, Targets},
-    report::{Limit, Line},
+    report::{Limit, Line, Measure},
     wire::{Client, Server},
 };
 
@@ -56,15 +56,16 @@ pub(crate) fn measure(
     Ok(Line {
         what: format!("{CALLERS} callers"),
         place: "http",
-        tasks,
-        value: format!("{all:.0} writes/s"),
+        size: tasks,
+        value: Measure::PerSecond(all, "writes"),
         base: format!("one caller {one:.0} writes/s"),
         ratio: all / one,
         limit,
     })
 }
 
-fn writes_per_second(
+/// Durable writes per second of that many callers.
+pub(crate) fn writes_per_second(
     server: &Server,
     tasks: u64,
     callers: u64,
@@ -114,7 +115,8 @@ fn prepared(client: &Client, mut targets: Targets) -> Vec<String> {
     (0..CALLS_PREPARED).map(call).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The value in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()
 }

@@ -9,30 +9,23 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{series::Series, store::WORKSPACE};
+use super::{process::end, series::Series};
 
 /// How long an answer is waited for.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a process may take to end.
-const END_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// In every answer to a call that was done.
 const DONE: &[u8] = b"\"success\":true";
 
-/// In which the system counts the work of processes.
-const TICKS_PER_SECOND: u32 = 100;
-
 /// A transport for calls and their results.
 pub(crate) trait Wire {
-    /// Times the round trip of an operation that does nothing.
+    /// Times the round trip of a request that does as little as there is on this transport.
     fn echo(&mut self, series: &mut Series) -> Result<()>;
 
     /// Times the round trip of an operation; returns its result.
@@ -100,10 +93,25 @@ impl Agent {
         Ok(())
     }
 
-    /// Memory that the process holds for itself, and with the program's text, which is one copy for
-    /// all processes, in bytes.
-    pub(crate) fn memory(&self) -> Result<(u64, u64)> {
-        memory(&self.child)
+    /// The process.
+    pub(crate) fn process(&self) -> &Child {
+        &self.child
+    }
+
+    /// A serialized call, for callers that should do nothing else while they are measured.
+    pub(crate) fn prepared(operation: &str, arguments: &Value) -> String {
+        request(0, "tools/call", &json!({"name": operation, "arguments": arguments}))
+    }
+
+    /// Sends a prepared call; returns whether it was done.
+    pub(crate) fn send(&mut self, prepared: &str) -> Result<bool> {
+        self.exchange(prepared, &mut Series::default())?;
+        Ok(self.line.as_bytes().windows(DONE.len()).any(|piece| piece == DONE))
+    }
+
+    /// Bytes of the newest answer.
+    pub(crate) fn answer_bytes(&self) -> usize {
+        self.line.len()
     }
 
     /// The result of a request, without its time.
@@ -116,19 +124,27 @@ impl Agent {
     fn request(&mut self, method: &str, params: &Value, series: &mut Series) -> Result<Value> {
         self.last_id += 1;
         let id = self.last_id;
-        let mut request =
-            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
-        request.push('\n');
-        self.line.clear();
-        series.time(|| {
-            let stdin = self.stdin.as_mut().context("the agent was told to end")?;
-            stdin.write_all(request.as_bytes())?;
-            Ok(self.stdout.read_line(&mut self.line)?)
-        })?;
+        self.exchange(&request(id, method, params), series)?;
         let answer: Value = serde_json::from_str(&self.line).context("an answer of the agent")?;
         ensure!(answer["id"] == json!(id), "the answer to another request: {answer}");
         Ok(answer)
     }
+
+    fn exchange(&mut self, request: &str, series: &mut Series) -> Result<()> {
+        self.line.clear();
+        let length = series.time(|| {
+            let stdin = self.stdin.as_mut().context("the agent was told to end")?;
+            stdin.write_all(request.as_bytes())?;
+            Ok(self.stdout.read_line(&mut self.line)?)
+        })?;
+        ensure!(length > 0, "the agent has ended");
+        Ok(())
+    }
+}
+
+fn request(id: u64, method: &str, params: &Value) -> String {
+    let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    format!("{request}\n")
 }
 
 impl Wire for Agent {
@@ -186,10 +202,9 @@ impl Server {
         Ok(server)
     }
 
-    /// Memory of the process itself, and with the program's text, which all processes share, in
-    /// bytes.
-    pub(crate) fn memory(&self) -> Result<(u64, u64)> {
-        memory(&self.child)
+    /// The process.
+    pub(crate) fn process(&self) -> &Child {
+        &self.child
     }
 
     /// A connection with a session's events from now on, after the first line of the response. HTTP
@@ -219,18 +234,6 @@ impl Server {
     /// Its address and token.
     pub(crate) fn place(&self) -> (&str, &str) {
         (&self.address, &self.token)
-    }
-
-    /// How long the process has worked so far, on all cores together.
-    pub(crate) fn cpu_time(&self) -> Result<Duration> {
-        let path = format!("/proc/{}/stat", self.child.id());
-        let status = fs::read_to_string(path).context("time is read from /proc")?;
-        // Its name is in parentheses and may hold spaces; user and system time come 11 fields
-        // later.
-        let (_, fields) = status.rsplit_once(')').context("the status of a process")?;
-        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
-        let ticks: u64 = ticks.sum::<Result<u64, _>>()?;
-        Ok(Duration::from_secs(ticks) / TICKS_PER_SECOND)
     }
 }
 
@@ -339,8 +342,8 @@ impl Client {
 
 impl Wire for Client {
     fn echo(&mut self, series: &mut Series) -> Result<()> {
-        // The operation that an agent is timed with, too; no list was written.
-        self.call("todo_read", &json!({"workspace": WORKSPACE}), series).map(drop)
+        // No operation: what HTTP, the checks of a sender and a route cost, and no more.
+        self.ask("GET", "/health", &Value::Null, series).map(drop)
     }
 
     fn call(&mut self, operation: &str, arguments: &Value, series: &mut Series) -> Result<Value> {
@@ -352,31 +355,4 @@ impl Wire for Client {
 fn result_of(operation: &str, mut envelope: Value) -> Result<Value> {
     ensure!(envelope["success"] == true, "{operation} was refused: {envelope}");
     Ok(envelope["result"].take())
-}
-
-/// Memory that a process holds for itself, and with the program's text, in bytes.
-fn memory(child: &Child) -> Result<(u64, u64)> {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id()))
-        .context("memory is read from /proc")?;
-    let field = |name: &str| -> Result<u64> {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        let number = line.and_then(|line| line.split_whitespace().next());
-        Ok(number.context("memory of a process")?.parse::<u64>()? * 1024)
-    };
-    Ok((field("RssAnon:")?, field("VmRSS:")?))
-}
-
-/// Waits until a stopping process has exited cleanly, which leaves nothing to recover; kills it
-/// after a while.
-fn end(child: &mut Child) {
-    let deadline = Instant::now() + END_TIMEOUT;
-    while Instant::now() < deadline {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
-    if child.kill().is_ok() {
-        child.wait().map_or_else(|error| println!("a process did not end: {error}"), drop);
-    }
 }

@@ -100,13 +100,17 @@ impl Operation for TasksContext {
         let query = self.query()?;
         let start = (query.plans.after.unwrap_or(0), query.tasks.after.unwrap_or(0));
         let size = call.size(self.budgeted.max_chars);
-        let reply = |view: &ContextView| {
+        let reply = |view: ContextView| {
             let shedding = || shed::context(start, &query.filters);
-            CallReply::view(view, size, shedding)
+            let view = match size.limit() {
+                Some(max) => view.within(max),
+                None => view,
+            };
+            CallReply::view(&view, size, shedding)
         };
         let plain = call.app.engine().read::<TaskAggregate, _>(&self.workspace.stream(), |docs| {
             let view = ContextView::of(docs, &self.workspace, &query)?;
-            Ok(if view.wants_files(docs)? { None } else { Some(reply(&view)) })
+            Ok(if view.wants_files(docs)? { None } else { Some(reply(view)) })
         });
         match plain.map_err(|error| failure(&self.workspace, error))? {
             Some(plain) => Ok(call.answer(Some(&self.workspace), plain)),
@@ -114,7 +118,7 @@ impl Operation for TasksContext {
                 let facts = call.app.project_facts(&call.scene.caller, &self.workspace)?;
                 call.read(&self.workspace, |docs| {
                     let view = ContextView::of(docs, &self.workspace, &query)?;
-                    Ok(reply(&view.with_files(docs, &facts)?))
+                    Ok(reply(view.with_files(docs, &facts)?))
                 })
             }
         }

@@ -1,6 +1,7 @@
 //! Lists of plans and tasks (view of `tasks_context`).
 
 mod filter;
+mod room;
 mod rows;
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! The least that a server does which sends the same messages to everybody: what a real one is
-//! measured against. `bare_broadcast` prints its address; `GET /ws` follows, and
-//! `POST /publish?count=N&bytes=B&micros=T` sends N messages of B bytes, one every T microseconds.
+//! The least that a server does: what a real one is measured against. `bare_server` prints its
+//! address. `GET /health` returns a few bytes; `GET /ws` follows a broadcast, and
+//! `POST /publish?count=N&bytes=B` sends N messages of B bytes to its followers at once.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc};
 
 use axum::{
     Router,
@@ -13,13 +13,13 @@ use axum::{
     },
     response::Response,
     routing::{get, post},
+    serve::ListenerExt as _,
 };
 use futures_util::SinkExt as _;
 use serde::Deserialize;
 use tokio::{
     net::TcpListener,
     sync::broadcast::{self, Receiver, Sender, error::RecvError},
-    time::Instant,
 };
 
 /// Messages that a client may be behind; more than are ever sent at once.
@@ -35,23 +35,27 @@ const HEAD: &str = "{\"id\":\"01a1dde2-36d5-77f2-a04b-7a8bbd6023fc\",\
 struct Publish {
     count: u64,
     bytes: usize,
-    micros: u64,
 }
 
 #[expect(clippy::print_stdout, reason = "the address is what the caller asks for")]
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (sender, _) = broadcast::channel::<Utf8Bytes>(WAITING_MAX);
-    let routes = Router::new().route("/ws", get(follow)).route("/publish", post(publish));
+    let routes = Router::new()
+        .route("/health", get(async || "{\"status\":\"ok\"}"))
+        .route("/ws", get(follow))
+        .route("/publish", post(publish));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
+    let listener = listener.tap_io(|stream| {
+        // Without it an answer may only arrive later.
+        stream.set_nodelay(true).unwrap_or_default();
+    });
     axum::serve(listener, routes.with_state(Arc::new(sender))).await?;
     Ok(())
 }
 
 async fn publish(State(sender): State<Arc<Sender<Utf8Bytes>>>, Query(publish): Query<Publish>) {
-    let started = Instant::now();
-    let pause = Duration::from_micros(publish.micros);
     for number in 1..=publish.count {
         // The number stands where it stands in an event, so that readers have the same work.
         let head = format!("{HEAD}\"seq\":{number},\"text\":\"");
@@ -59,7 +63,6 @@ async fn publish(State(sender): State<Arc<Sender<Utf8Bytes>>>, Query(publish): Q
         let text = format!("{head}{}\"}}", "x".repeat(rest));
         // Nobody may be listening, which is no concern here.
         sender.send(text.into()).map_or_else(|_| (), drop);
-        tokio::time::sleep_until(started + pause * u32::try_from(number).unwrap_or(u32::MAX)).await;
     }
 }
 
