@@ -53,6 +53,12 @@ const FOUND: &str = "\
     SELECT kind, name, version, ord, parent, status, rank, marks FROM document \
     WHERE id = ?1 AND stream = ?2";
 
+/// Row ids of all documents that are found by a string, in order.
+pub(super) struct SearchedIds {
+    text: String,
+    ids: Vec<i64>,
+}
+
 /// Whether the index has every document.
 pub(super) fn is_complete(link: &Link) -> Result<bool, StoreError> {
     let read = || link.connection.prepare_cached(IS_COMPLETE)?.query_row([], |row| row.get(0));
@@ -139,12 +145,16 @@ impl<L: Deref<Target = Link>> View<L> {
             return Ok(None);
         }
         let Some(stream) = self.stream(stream)? else { return Ok(Some(TextMatches::default())) };
-        let ids = self.containing(text)?;
-        let found = if ids.len() > LOOKED_UP_MAX {
-            self.walked(stream, query, &ids)
-        } else {
-            self.looked_up(stream, query, &ids)
+        let searched = match self.searched.take().filter(|searched| searched.text == text) {
+            Some(searched) => searched,
+            None => SearchedIds { text: text.to_owned(), ids: self.containing(text)? },
         };
+        let found = if searched.ids.len() > LOOKED_UP_MAX {
+            self.walked(stream, query, &searched.ids)
+        } else {
+            self.looked_up(stream, query, &searched.ids)
+        };
+        self.searched = Some(searched);
         found.map(Some)
     }
 

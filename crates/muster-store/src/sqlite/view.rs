@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 use super::{
     link::Link,
     listing::{self, document_columns, event_columns},
-    search,
+    search::{self, SearchedIds},
 };
 use crate::{
     CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot, StreamRow,
@@ -25,13 +25,15 @@ pub(super) struct View<L> {
     known: Option<(String, i64)>,
     /// Whether the stream whose head was read last has ended.
     ended: bool,
+    /// The last search: lists of plans and of tasks ask for the same.
+    pub(super) searched: Option<SearchedIds>,
 }
 
 impl<L: Deref<Target = Link>> View<L> {
     /// Starts reading; the connection's transaction sees this snapshot from now on.
     pub(super) fn new(link: L) -> Result<Self, StoreError> {
         let global = newest(&link)?;
-        Ok(Self { link, global, known: None, ended: false })
+        Ok(Self { link, global, known: None, ended: false, searched: None })
     }
 
     pub(super) fn link(&self) -> &Link {
@@ -51,6 +53,7 @@ impl<L: Deref<Target = Link>> View<L> {
     /// Accounts for what the transaction itself has appended.
     pub(super) fn advance(&mut self, global: u64) {
         self.global = global;
+        self.searched = None;
     }
 
     /// The number of the stream in other tables, if it was ever written to.
