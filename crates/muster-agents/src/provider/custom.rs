@@ -374,3 +374,18 @@ impl ProviderConversation for Lines {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{LOOK_PAUSE, LOOK_PAUSE_MAX, next_look};
+
+    #[test]
+    fn looks_become_rare_while_nothing_changes() {
+        let quiet = |pause| next_look(pause, false);
+        assert_eq!(quiet(LOOK_PAUSE), Duration::from_secs(2));
+        assert_eq!(quiet(quiet(quiet(quiet(LOOK_PAUSE)))), LOOK_PAUSE_MAX);
+        assert_eq!(next_look(LOOK_PAUSE_MAX, true), LOOK_PAUSE);
+    }
+}
