@@ -158,9 +158,10 @@ impl RunningProcess {
         self.child.wait().await
     }
 
-    /// Remembers the descendants so far.
-    pub(crate) fn look_below(&mut self) {
-        self.seen = family::below(self.identity.pid);
+    /// Remembers the descendants so far; whether they are others than before.
+    pub(crate) fn look_below(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.seen, family::below(self.identity.pid));
+        before != self.seen
     }
 
     /// Sends TERM to the group, and kills what has not ended in time.

@@ -23,6 +23,7 @@ use muster_core::{
 use muster_engine::{
     Clock, Encoded, Engine, Follower, SystemClock,
     doctor::DoctorReport,
+    survey,
     transfer::{self, TransferError},
 };
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
@@ -120,6 +121,9 @@ impl App {
         let one_caller = options.one_caller;
         let store = SqliteOptions { access, one_caller, ..SqliteOptions::default() };
         let store = SqliteStore::open(&options.storage_dir, store)?;
+        if let Err(error) = survey::complete::<TaskAggregate>(&store) {
+            tracing::warn!(%error, "could not fill the index of searches; they read every task");
+        }
         Ok(Self::over(Arc::new(store), Arc::new(SystemClock), options))
     }
 
@@ -298,6 +302,11 @@ impl App {
     /// Replays the log and compares it with the documents; changes nothing.
     pub fn doctor(&self) -> Result<DoctorReport, StoreError> {
         inspection::examine(self.engine.store())
+    }
+
+    /// Fills the index of searches again.
+    pub fn reindex(&self) -> Result<(), StoreError> {
+        survey::rebuild::<TaskAggregate>(self.engine.store())
     }
 
     /// Restores runs that the store has lost from their files.

@@ -12,14 +12,16 @@ use std::{borrow::Cow, fmt::Debug, sync::Arc};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Author, Compact, ConnectionId, Documents, Draft, Json, Need, Timestamp, Unloaded,
-    checks::project::ProjectFiles,
+    Author, Compact, ConnectionId, Documents, Draft, Json, Need, TextCondition, Timestamp,
+    Unloaded, checks::project::ProjectFiles,
 };
 
 /// A family of documents that changes only through its own events, in one ordered stream.
 pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     /// Stream prefix in the log: `workspace` in `workspace/acme`.
     const STREAM: &'static str;
+    /// Kinds of documents that are found by their text.
+    const SEARCHED_KINDS: &'static [&'static str] = &[];
     /// Typed name of a document.
     type Key: Ord + Clone + Debug + Send + Sync;
     /// A current-state document.
@@ -50,6 +52,14 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     fn index(document: &Self::Document) -> Index;
     /// The brief of a document, if its kind has one.
     fn brief(_document: &Self::Document) -> Option<Self::Brief> {
+        None
+    }
+    /// The fields that a document is found by, if its kind is one of [`Self::SEARCHED_KINDS`].
+    fn searched(_document: &Self::Document) -> Vec<Cow<'_, str>> {
+        Vec::new()
+    }
+    /// What a document's searched fields must contain to pass a filter.
+    fn sought(_filter: &Self::Filter) -> Option<TextCondition<'_>> {
         None
     }
     /// Whether a document passes a filter.

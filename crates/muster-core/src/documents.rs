@@ -126,6 +126,11 @@ impl<A: Aggregate> Documents<A> {
         }
     }
 
+    /// The document as it is in the store, if it was loaded from there.
+    pub fn stored(&self, key: &A::Key) -> Option<&A::Document> {
+        self.loaded.get(key)?.as_deref()
+    }
+
     /// The document for changing; copies it into the current call on first use.
     pub fn edit(&mut self, key: &A::Key) -> Result<Option<&mut A::Document>, Unloaded<A>> {
         if !self.current.contains_key(key) {

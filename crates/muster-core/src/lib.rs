@@ -22,6 +22,7 @@ pub mod redact;
 mod replay;
 pub mod run;
 pub mod schema;
+mod search;
 pub mod session;
 pub mod tasks;
 pub mod text;
@@ -43,4 +44,5 @@ pub use documents::{
 pub use draft::Draft;
 pub use json::{AnyObject, Json, field, fields, is_deeper_than, text_of};
 pub use replay::Replay;
+pub use search::{FIELD_SEPARATOR, TextCondition, searched_text};
 pub use time::Timestamp;

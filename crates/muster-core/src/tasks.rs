@@ -41,9 +41,11 @@ pub use event::TaskEvent;
 pub(crate) use index::WAITING_RANK;
 pub use rejection::TaskRejection;
 
+use std::borrow::Cow;
+
 use crate::{
     Address, Aggregate, Author, Documents, Draft, EventStamp, Index, Json, Mark, Recorded, Subject,
-    Unloaded, WorkRefusal,
+    TextCondition, Unloaded, WorkRefusal,
     checks::{
         ledger::CheckLedger,
         project::WorkspaceProjects,
@@ -193,6 +195,7 @@ impl TaskDocument {
 
 impl Aggregate for TaskAggregate {
     const STREAM: &'static str = "workspace";
+    const SEARCHED_KINDS: &'static [&'static str] = &["plan", "task"];
     type Key = TaskKey;
     type Document = TaskDocument;
     type Event = TaskEvent;
@@ -322,6 +325,14 @@ impl Aggregate for TaskAggregate {
 
     fn brief(document: &TaskDocument) -> Option<Self::Brief> {
         document.as_task().map(Self::Brief::of)
+    }
+
+    fn searched(document: &TaskDocument) -> Vec<Cow<'_, str>> {
+        view::context::searched(document)
+    }
+
+    fn sought(filter: &Self::Filter) -> Option<TextCondition<'_>> {
+        filter.sought()
     }
 
     fn admits(filter: &Self::Filter, document: &TaskDocument) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use muster_core::{Address, Aggregate, Compact as _, Recorded, Replay};
 use muster_store::{Damage, DocumentRow, EventRow, Store, StoreError, StoreSnapshot};
 
-use crate::load;
+use crate::{load, survey};
 
 const PAGE_EVENTS: u32 = 2_000;
 
@@ -61,7 +61,8 @@ fn examine_stream<A: Aggregate>(
         report.events += rows.len() as u64;
     }
     past.compare(stream, snapshot.documents(stream)?, report);
-    compare_briefs::<A>(stream, &past.replay, snapshot, report)
+    compare_briefs::<A>(stream, &past.replay, snapshot, report)?;
+    compare_searched::<A>(stream, &past.replay, snapshot, report)
 }
 
 /// The index columns of an event must match its body.
@@ -150,6 +151,30 @@ fn compare_briefs<A: Aggregate>(
         if kept != expected && !brief.earlier_forms().contains(&kept) {
             let place = format!("{stream} {} {}", address.kind, address.name);
             report.damage.push(found(&place, format!("its brief is {kept}, should be {expected}")));
+        }
+    }
+    Ok(())
+}
+
+/// Once the index of searches is complete, every document must be found by what it says.
+fn compare_searched<A: Aggregate>(
+    stream: &str,
+    replay: &Replay<A>,
+    snapshot: &mut dyn StoreSnapshot,
+    report: &mut DoctorReport,
+) -> Result<(), StoreError> {
+    if A::SEARCHED_KINDS.is_empty() || !snapshot.is_searchable()? {
+        return Ok(());
+    }
+    for (key, document) in replay.documents() {
+        let address = A::address(key);
+        let Some(expected) = survey::expected::<A>(document) else { continue };
+        let kept = snapshot.searched(stream, &address)?;
+        if kept.as_ref() != Some(&expected) {
+            let place = format!("{stream} {} {}", address.kind, address.name);
+            let finding = "a search does not find it by what it says; \
+                           muster doctor --reindex repairs that";
+            report.damage.push(found(&place, finding.to_owned()));
         }
     }
     Ok(())

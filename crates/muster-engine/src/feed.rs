@@ -32,7 +32,7 @@ use tokio::{sync::watch, task::AbortHandle};
 pub use self::batch::Batch;
 use self::{
     delivery::Deliveries,
-    pace::{PACE, Pace},
+    pace::Pace,
     page::FeedPage,
     poll::Poller,
     ring::{EventRing, RingPosition},
@@ -268,29 +268,15 @@ async fn drive(feed: Weak<Feed>, mut growth: GrowthListener) {
         let found = followed.ring().last().saturating_sub(before);
         pace.record(found, Instant::now());
         let pause = pace.pause(followed.followers.load(Ordering::Relaxed));
-        let deliveries = (!pace.is_busy()).then(|| Arc::clone(&followed.deliveries));
+        let deliveries = Arc::clone(&followed.deliveries);
         drop(followed);
         let is_full = tokio::select! {
             () = growth.wait(PACE_COMMITS_MAX) => true,
-            () = rest(pause, deliveries) => false,
+            () = pause.pass(&deliveries) => false,
         };
         if !is_full {
             growth.wait(1).await;
         }
-    }
-}
-
-/// The pause between two reads. It ends early when every follower has taken the events of the last
-/// read: waiting longer would gather more events, but nobody is busy with the earlier ones.
-async fn rest(pause: Duration, deliveries: Option<Arc<Deliveries>>) {
-    let Some(deliveries) = deliveries else { return tokio::time::sleep(pause).await };
-    let taken = async {
-        tokio::time::sleep(PACE).await;
-        deliveries.done().await;
-    };
-    // A follower that does not read has no say: then the pause has its full length.
-    if tokio::time::timeout(pause, taken).await.is_err() {
-        tracing::trace!("a feed reads on before all of its followers have");
     }
 }
 

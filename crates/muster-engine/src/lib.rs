@@ -15,6 +15,7 @@ mod large;
 mod load;
 mod multi_stream;
 mod share;
+pub mod survey;
 #[cfg(test)]
 mod tests;
 pub mod transfer;

@@ -1,19 +1,16 @@
 //! Between rows and documents: loads what pure work needs, and turns its draft into rows.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use muster_core::{
     Address, Aggregate, Author, Compact as _, Documents, EventQuery, EventStamp, ListQuery, Need,
-    Recorded, Shown, Survey, SurveyResult, WorkRefusal,
+    Recorded, Shown, WorkRefusal, searched_text,
 };
 use muster_store::{
     CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot,
 };
 
-use crate::cache::Cache;
-
-/// Rows per page while a list is surveyed.
-const SURVEY_ROWS: u32 = 500;
+use crate::{cache::Cache, survey};
 
 /// Source of documents: one snapshot of a stream, and the cache.
 pub(crate) struct DocumentSource<'a> {
@@ -76,7 +73,7 @@ fn supply<A: Aggregate>(
             }
         }
         Need::Survey(survey) => {
-            let surveyed = conduct(source.stream, documents, source.snapshot, &survey)?;
+            let surveyed = survey::conduct(source, documents, &survey)?;
             documents.supply_survey(survey, surveyed);
         }
         Need::Events(query) => {
@@ -94,7 +91,7 @@ fn supply<A: Aggregate>(
 
 impl DocumentSource<'_> {
     /// The document at this version: from the cache, or from the store.
-    fn document<A: Aggregate>(
+    pub(crate) fn document<A: Aggregate>(
         &mut self,
         address: &Address,
         version: u64,
@@ -218,36 +215,6 @@ pub(crate) fn catalogue<A: Aggregate>(
         .collect()
 }
 
-/// Walks a whole list in pages, counts the matching documents and keeps one page of them.
-fn conduct<A: Aggregate>(
-    stream: &str,
-    documents: &mut Documents<A>,
-    snapshot: &mut dyn StoreSnapshot,
-    survey: &Survey<A::Filter>,
-) -> Result<SurveyResult<A::Key>, StoreError> {
-    let mut surveyed = SurveyResult { counts: BTreeMap::new(), page: Vec::new() };
-    let mut after = None;
-    loop {
-        let query = ListQuery { after, limit: Some(SURVEY_ROWS), ..survey.list.clone() };
-        let rows = snapshot.list(stream, &query)?;
-        for row in &rows {
-            let (key, document) = decode::<A>(stream, row)?;
-            if !A::admits(&survey.filter, &document) {
-                continue;
-            }
-            *surveyed.counts.entry(row.index.status.to_string()).or_default() += 1;
-            if row.index.ord > survey.after && surveyed.page.len() < survey.limit as usize {
-                documents.supply(key.clone(), Some(Arc::new(document)));
-                surveyed.page.push(key);
-            }
-        }
-        match rows.last() {
-            Some(last) => after = Some(last.index.ord),
-            None => return Ok(surveyed),
-        }
-    }
-}
-
 pub(crate) fn decode<A: Aggregate>(
     stream: &str,
     row: &DocumentRow,
@@ -259,7 +226,7 @@ pub(crate) fn decode<A: Aggregate>(
     }
 }
 
-fn key<A: Aggregate>(stream: &str, address: &Address) -> Result<A::Key, StoreError> {
+pub(crate) fn key<A: Aggregate>(stream: &str, address: &Address) -> Result<A::Key, StoreError> {
     let unknown = || damaged(stream, address, "a document of an unknown kind".to_owned());
     A::key(address).ok_or_else(unknown)
 }
@@ -309,7 +276,8 @@ pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<Eve
     events.iter().map(row).collect()
 }
 
-/// Encodes a draft's document changes as rows, as of a log position.
+/// Encodes a draft's document changes as rows, as of a log position; then what changed documents are
+/// found by, if that is something else than before.
 pub(crate) fn document_changes<A: Aggregate>(
     documents: &Documents<A>,
     version: u64,
@@ -318,7 +286,21 @@ pub(crate) fn document_changes<A: Aggregate>(
         Some(document) => put::<A>(key, document, version),
         None => DocumentChange::Remove(A::address(key)),
     };
-    documents.changes().map(change).collect()
+    let found_by = |(key, document): (&A::Key, Option<&A::Document>)| {
+        let fields = A::searched(document?);
+        let before = documents.stored(key);
+        (before.is_none_or(|before| A::searched(before) != fields))
+            .then(|| search::<A>(key, &fields))?
+    };
+    documents.changes().map(change).chain(documents.changes().filter_map(found_by)).collect()
+}
+
+/// The change that lets a document be found by its fields, if it has any that are searched.
+pub(crate) fn search<A: Aggregate>(
+    key: &A::Key,
+    fields: &[Cow<'_, str>],
+) -> Option<DocumentChange> {
+    Some(DocumentChange::Search(A::address(key), searched_text(fields)?))
 }
 
 /// Caches the documents that a committed draft has changed.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use muster_core::{
-    Aggregate, Documents, Draft, WorkRefusal,
+    Address, Aggregate, Documents, Draft, WorkRefusal,
     tasks::{
         TaskAggregate, TaskCommand, TaskRejection,
         command::{CreatePlan, FieldsEdit},
@@ -24,7 +24,7 @@ use muster_store::{
     Append, DocumentChange, DocumentRow, EventRow, MemoryStore, SqliteOptions, SqliteStore, Store,
 };
 
-use crate::{Batch, Engine, ExecuteError, News, SystemClock, doctor::DoctorReport};
+use crate::{Batch, Engine, ExecuteError, News, SystemClock, doctor::DoctorReport, survey};
 
 const STREAM: &str = "workspace/test";
 
@@ -189,10 +189,16 @@ fn doctor_checks_the_columns_that_lists_use() {
     let mut snapshot = engine.store().snapshot().unwrap();
     let events = snapshot.tail(STREAM, 0, 9).unwrap();
     let documents = snapshot.documents(STREAM).unwrap();
+    let mut found_by = Vec::new();
+    for row in &documents {
+        let text = snapshot.searched(STREAM, &row.address).unwrap();
+        found_by.extend(text.map(|text| DocumentChange::Search(row.address.clone(), text)));
+    }
+    assert_eq!(found_by.len(), 2, "two plans");
     let damage = |events: &[EventRow], documents: &[DocumentRow]| {
         let forged = over(MemoryStore::new());
-        let documents: Vec<DocumentChange> =
-            documents.iter().map(|row| DocumentChange::Put(row.clone(), None)).collect();
+        let put = documents.iter().map(|row| DocumentChange::Put(row.clone(), None));
+        let documents: Vec<DocumentChange> = put.chain(found_by.iter().cloned()).collect();
         let mut transaction = forged.store().begin().unwrap();
         transaction.append(&Append { stream: STREAM, events, documents: &documents }).unwrap();
         transaction.commit().unwrap();
@@ -216,6 +222,21 @@ fn doctor_checks_the_columns_that_lists_use() {
         let found = damage(&events, &documents).join("; ");
         assert!(found.contains(&format!("its version is {version}")), "{found}");
     }
+}
+
+#[test]
+fn doctor_notices_what_a_search_would_not_find() {
+    let engine = over(MemoryStore::new());
+    create(&engine, "P").unwrap();
+    let address = Address { kind: "plan".into(), name: "PLAN-001".to_owned() };
+    let lost = [DocumentChange::Search(address, "plan-001\u{1f}q".to_owned())];
+    let mut transaction = engine.store().begin().unwrap();
+    transaction.append(&Append { stream: STREAM, events: &[], documents: &lost }).unwrap();
+    transaction.commit().unwrap();
+    let found = examine::<TaskAggregate>(&engine).damage;
+    assert!(found.len() == 1 && found[0].finding.contains("--reindex"), "{found:?}");
+    survey::rebuild::<TaskAggregate>(engine.store()).unwrap();
+    assert_eq!(examine::<TaskAggregate>(&engine).damage, vec![]);
 }
 
 fn seqs(news: &News) -> Vec<u64> {

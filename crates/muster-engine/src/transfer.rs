@@ -200,6 +200,10 @@ impl<A: Aggregate> Load<A> {
             }
         }
         documents.extend(gone.into_iter().map(DocumentChange::Remove));
+        let found_by = replay
+            .documents()
+            .filter_map(|(key, document)| load::search::<A>(key, &A::searched(document)));
+        documents.extend(found_by);
         let rows = load::event_rows::<A>(fresh);
         transaction.append(&Append { stream, events: &rows, documents: &documents })?;
         Ok(Ok(fresh.len() as u64))

@@ -58,6 +58,27 @@ macro_rules! reads {
                 self.$field.briefs(stream, query)
             }
 
+            fn search(
+                &mut self,
+                stream: &str,
+                query: &muster_core::ListQuery,
+                text: &str,
+            ) -> Result<Option<$crate::TextMatches>, $crate::StoreError> {
+                self.$field.search(stream, query, text)
+            }
+
+            fn searched(
+                &mut self,
+                stream: &str,
+                address: &muster_core::Address,
+            ) -> Result<Option<String>, $crate::StoreError> {
+                self.$field.searched(stream, address)
+            }
+
+            fn is_searchable(&mut self) -> Result<bool, $crate::StoreError> {
+                self.$field.is_searchable()
+            }
+
             fn brief(
                 &mut self,
                 stream: &str,

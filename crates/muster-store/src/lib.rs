@@ -12,6 +12,7 @@ mod delegate;
 mod error;
 mod memory;
 mod position;
+mod search;
 mod sqlite;
 #[cfg(test)]
 mod stories;
@@ -25,6 +26,7 @@ use muster_core::{Address, EventQuery, Index, ListQuery, LogPosition, Subject, T
 
 pub use error::StoreError;
 pub use memory::MemoryStore;
+pub use search::TextMatches;
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
 
 /// A place that keeps the log and the documents.
@@ -107,6 +109,21 @@ pub trait StoreSnapshot {
     /// The brief of one document, if it has one.
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError>;
 
+    /// Documents of a list that are found by a string: counted all, and as a page what the list's
+    /// bound and limit leave. `None` if the index of this store is not complete.
+    fn search(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+        text: &str,
+    ) -> Result<Option<TextMatches>, StoreError>;
+
+    /// What a document is found by.
+    fn searched(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError>;
+
+    /// Whether every document is in the index of searches.
+    fn is_searchable(&mut self) -> Result<bool, StoreError>;
+
     /// The same list as addresses and versions, without the bodies.
     fn list_versions(
         &mut self,
@@ -149,6 +166,10 @@ pub trait Transaction: StoreSnapshot {
     /// before: events and documents. The stream keeps its head and its last events, and accepts
     /// nothing more, so that its name is never reused.
     fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError>;
+
+    /// Builds the index of searches from what every document is found by, and marks it as complete.
+    /// Until then searches use no index.
+    fn rebuild_search(&mut self) -> Result<(), StoreError>;
 
     /// Makes everything durable. After an error nothing of it counts, and the store has to be read
     /// again.
@@ -226,6 +247,8 @@ pub struct CatalogueQuery {
 pub enum DocumentChange {
     /// Insert or replace, together with what lists show of it.
     Put(DocumentRow, Option<String>),
+    /// Find an existing document by this string from now on.
+    Search(Address, String),
     Remove(Address),
 }
 

@@ -13,7 +13,8 @@ use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosi
 
 use crate::{
     Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentRow, EventRow,
-    SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, Transaction, position,
+    SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, TextMatches,
+    Transaction, position,
 };
 
 #[derive(Default)]
@@ -51,6 +52,7 @@ struct Document {
     born: u64,
     row: Arc<DocumentRow>,
     brief: Option<Arc<str>>,
+    searched: Option<Arc<str>>,
 }
 
 impl MemoryStore {
@@ -140,6 +142,11 @@ impl Transaction for MemoryTransaction<'_> {
         Ok(())
     }
 
+    /// There is no index: every search reads every string.
+    fn rebuild_search(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn commit(self: Box<Self>) -> Result<(), StoreError> {
         self.store.shared().committed = Arc::new(self.state.clone());
         Ok(())
@@ -202,10 +209,17 @@ impl Stream {
     fn change(&mut self, change: &DocumentChange, now: u64) {
         match change {
             DocumentChange::Put(row, brief) => {
-                let born = self.documents.get(&row.address).map_or(now, |document| document.born);
+                let before = self.documents.get(&row.address);
+                let born = before.map_or(now, |document| document.born);
+                let searched = before.and_then(|document| document.searched.clone());
                 let brief = brief.as_deref().map(Arc::from);
-                let document = Document { born, row: Arc::new(row.clone()), brief };
+                let document = Document { born, row: Arc::new(row.clone()), brief, searched };
                 self.documents.insert(row.address.clone(), document);
+            }
+            DocumentChange::Search(address, text) => {
+                if let Some(document) = self.documents.get_mut(address) {
+                    document.searched = Some(Arc::from(text.as_str()));
+                }
             }
             DocumentChange::Remove(address) => {
                 self.documents.remove(address);
@@ -266,6 +280,35 @@ impl StoreSnapshot for State {
     ) -> Result<Option<Vec<Arc<str>>>, StoreError> {
         let found = self.found(stream, query).into_iter();
         Ok(found.map(|document| document.brief.clone()).collect())
+    }
+
+    fn search(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+        text: &str,
+    ) -> Result<Option<TextMatches>, StoreError> {
+        let whole = ListQuery { after: None, limit: None, ..query.clone() };
+        let mut matches = TextMatches::default();
+        for document in self.found(stream, &whole) {
+            if document.searched.as_ref().is_some_and(|searched| searched.contains(text)) {
+                let row = &document.row;
+                if matches.count(query, (&row.index.status, row.index.ord), matches.page.len()) {
+                    matches.page.push((row.address.clone(), row.version));
+                }
+            }
+        }
+        Ok(Some(matches))
+    }
+
+    fn searched(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
+        let stream = self.streams.get(stream);
+        let document = stream.and_then(|stream| stream.documents.get(address));
+        Ok(document.and_then(|document| document.searched.as_deref().map(str::to_owned)))
+    }
+
+    fn is_searchable(&mut self) -> Result<bool, StoreError> {
+        Ok(true)
     }
 
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {

@@ -23,6 +23,7 @@ mod opening;
 mod place;
 mod pool;
 mod queue;
+mod search;
 #[cfg(test)]
 mod tests;
 mod transaction;

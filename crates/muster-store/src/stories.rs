@@ -5,6 +5,7 @@
 mod catalogue;
 mod ending;
 mod lists;
+mod search;
 mod slices;
 
 use std::{borrow::Cow, sync::mpsc, thread};
@@ -315,6 +316,15 @@ macro_rules! told_on {
                 $fresh,
                 super::lists,
                 [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
+            );
+            told_on!(
+                $fresh,
+                super::search,
+                [
+                    a_string_is_found_wherever_it_is,
+                    a_changed_or_removed_document_is_found_no_more,
+                    matches_are_counted_and_come_in_pages,
+                ]
             );
             told_on!($fresh, super::slices, [event_slices_are_read_both_ways]);
             told_on!(

@@ -43,6 +43,9 @@ pub(super) const LINES_MAX: usize = 256;
 const INTRODUCTION: Duration = Duration::from_secs(2);
 /// How often the descendants of a program are scanned.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
+/// The same for a program whose descendants stay the same: a look opens a file for each of its
+/// threads.
+const LOOK_PAUSE_MAX: Duration = Duration::from_secs(8);
 /// How long output is still read after the end of a process, since others may hold it open.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -197,8 +200,14 @@ pub(super) struct ProcessWatch {
     pub(super) signals: mpsc::Sender<Signal>,
 }
 
+/// The pause before the next look, after one that found the same descendants or others.
+fn next_look(pause: Duration, has_changed: bool) -> Duration {
+    if has_changed { LOOK_PAUSE } else { (pause * 2).min(LOOK_PAUSE_MAX) }
+}
+
 impl ProcessWatch {
     pub(super) async fn until(mut self, mut closing: oneshot::Receiver<Closing>) {
+        let mut pause = LOOK_PAUSE;
         let ended = loop {
             tokio::select! {
                 status = self.running.wait() => break Ok(process::ending(status)),
@@ -208,7 +217,9 @@ impl ProcessWatch {
                     self.fault(fault.ok().flatten(), &mut closing).await;
                     return;
                 }
-                () = tokio::time::sleep(LOOK_PAUSE) => self.running.look_below(),
+                () = tokio::time::sleep(pause) => {
+                    pause = next_look(pause, self.running.look_below());
+                }
             }
         };
         let detail = match ended {
@@ -361,5 +372,20 @@ impl ProviderConversation for Lines {
                 tracing::warn!(%error, requested, "could not wait for the program to end");
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{LOOK_PAUSE, LOOK_PAUSE_MAX, next_look};
+
+    #[test]
+    fn looks_become_rare_while_nothing_changes() {
+        let quiet = |pause| next_look(pause, false);
+        assert_eq!(quiet(LOOK_PAUSE), Duration::from_secs(2));
+        assert_eq!(quiet(quiet(quiet(quiet(LOOK_PAUSE)))), LOOK_PAUSE_MAX);
+        assert_eq!(next_look(LOOK_PAUSE_MAX, true), LOOK_PAUSE);
     }
 }

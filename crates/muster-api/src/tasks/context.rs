@@ -89,7 +89,7 @@ impl Operation for TasksContext {
     const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = ContextView;
 
-    /// A filter without an index walks the whole list.
+    /// A filter that no column covers may walk the whole list.
     fn is_brief(arguments: &Map<String, Value>) -> bool {
         ["tags", "domain", "query", "depends_on", "look"]
             .iter()

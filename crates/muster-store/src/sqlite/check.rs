@@ -49,6 +49,12 @@ const QUESTIONS: &[Question] = &[
               WHERE document NOT IN (SELECT id FROM document)",
     },
     Question {
+        since: 6,
+        place: "search",
+        sql: "SELECT document || ' is found by a string, but is no document' FROM searched \
+              WHERE document NOT IN (SELECT id FROM document)",
+    },
+    Question {
         since: 1,
         place: "document",
         sql: "SELECT kind || ' ' || name || ' has version ' || version || \

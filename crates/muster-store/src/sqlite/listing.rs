@@ -113,6 +113,15 @@ pub(super) fn versions<'a>(
     list("name, version, ord, rank, id", stream, query, statuses)
 }
 
+/// The statement of a list query for what a search counts: the index covers it.
+pub(super) fn counted<'a>(
+    stream: i64,
+    query: &'a ListQuery,
+    statuses: &[&'a str],
+) -> ListStatement<'a> {
+    list("ord, id, status", stream, query, statuses)
+}
+
 /// The statement of a list query for briefs only: the index covers every filter. The list is built
 /// first, then its briefs are looked up one by one in its order, so that the limit does not apply
 /// to joined rows.
@@ -325,4 +334,18 @@ pub(super) fn above(after: Option<u64>) -> i64 {
 /// Inclusive upper bound of the numbers.
 fn below(after: Option<u64>) -> i64 {
     after.map_or(i64::MAX, |after| i64::try_from(after).map_or(i64::MAX, |after| after - 1))
+}
+
+/// The first string that sorts after everything with this prefix; `None` if nothing does.
+pub(super) fn first_after(prefix: &str) -> Option<String> {
+    let mut end = prefix.to_owned();
+    while let Some(last) = end.pop() {
+        // The successor of the last character before the surrogates is the first one after them.
+        let next = (last..=char::MAX).nth(1);
+        if let Some(next) = next {
+            end.push(next);
+            return Some(end);
+        }
+    }
+    None
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use muster_core::{Address, Index, LogPosition};
 use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
 
-use super::{view::View, writer::WriteTurn};
+use super::{search, view::View, writer::WriteTurn};
 use crate::{
     Append, DocumentChange, DocumentRow, EventRow, StoreError, StoreSnapshot as _, Transaction,
     position,
@@ -58,6 +58,11 @@ impl<'a> SqliteTransaction<'a> {
                         self.run("wrote a brief", PUT_BRIEF, params![id, brief])?;
                     }
                 }
+                DocumentChange::Search(address, text) => {
+                    if let Some((id, _)) = self.stored(stream, address)? {
+                        search::put(self.view.link(), id, text)?;
+                    }
+                }
                 DocumentChange::Remove(address) => self.remove(stream, address)?,
             }
         }
@@ -75,6 +80,7 @@ impl<'a> SqliteTransaction<'a> {
     fn empty(&mut self, stream: &str) -> Result<(), StoreError> {
         let Some(stream) = self.view.stream(stream)? else { return Ok(()) };
         self.run("removed a stream's events", REMOVE_EVENTS, [stream])?;
+        search::remove_all(self.view.link(), stream)?;
         self.run("removed a stream's briefs", REMOVE_BRIEFS, [stream])?;
         self.run("removed a stream's documents", REMOVE_DOCUMENTS, [stream]).map(drop)
     }
@@ -154,6 +160,7 @@ impl<'a> SqliteTransaction<'a> {
 
     fn remove(&self, stream: i64, address: &Address) -> Result<(), StoreError> {
         let Some((id, _)) = self.stored(stream, address)? else { return Ok(()) };
+        search::remove(self.view.link(), id)?;
         self.run("removed a brief", REMOVE_BRIEF, [id])?;
         self.run("removed a document", REMOVE_DOCUMENT, [id]).map(drop)
     }
@@ -214,6 +221,13 @@ impl Transaction for SqliteTransaction<'_> {
         ended.inspect_err(|error| self.broken = Some(error.clone()))?;
         self.view.advance(head.global);
         Ok(())
+    }
+
+    fn rebuild_search(&mut self) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        search::rebuild(self.view.link()).inspect_err(|error| self.broken = Some(error.clone()))
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {

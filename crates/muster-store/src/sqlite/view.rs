@@ -10,9 +10,11 @@ use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 use super::{
     link::Link,
     listing::{self, document_columns, event_columns},
+    search::{self, SearchedIds},
 };
 use crate::{
     CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot, StreamRow,
+    TextMatches,
 };
 
 /// Reads through a connection that is inside a transaction.
@@ -23,13 +25,15 @@ pub(super) struct View<L> {
     known: Option<(String, i64)>,
     /// Whether the stream whose head was read last has ended.
     ended: bool,
+    /// The last search: lists of plans and of tasks ask for the same.
+    pub(super) searched: Option<SearchedIds>,
 }
 
 impl<L: Deref<Target = Link>> View<L> {
     /// Starts reading; the connection's transaction sees this snapshot from now on.
     pub(super) fn new(link: L) -> Result<Self, StoreError> {
         let global = newest(&link)?;
-        Ok(Self { link, global, known: None, ended: false })
+        Ok(Self { link, global, known: None, ended: false, searched: None })
     }
 
     pub(super) fn link(&self) -> &Link {
@@ -49,6 +53,7 @@ impl<L: Deref<Target = Link>> View<L> {
     /// Accounts for what the transaction itself has appended.
     pub(super) fn advance(&mut self, global: u64) {
         self.global = global;
+        self.searched = None;
     }
 
     /// The number of the stream in other tables, if it was ever written to.
@@ -68,7 +73,7 @@ impl<L: Deref<Target = Link>> View<L> {
 
     /// The statuses that a list is merged from: the requested ones, or the existing ones. `None` if
     /// there is nothing to list.
-    fn statuses<'q>(
+    pub(super) fn statuses<'q>(
         &self,
         stream: i64,
         query: &'q ListQuery,
@@ -133,7 +138,7 @@ impl<L: Deref<Target = Link>> View<L> {
         })
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         action: &'static str,
         sql: &str,
@@ -149,7 +154,7 @@ impl<L: Deref<Target = Link>> View<L> {
         row.map_err(|error| self.link.failed(action, &error))
     }
 
-    fn many<T>(
+    pub(super) fn many<T>(
         &self,
         action: &'static str,
         sql: &str,
@@ -195,7 +200,7 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         let read = |row: &Row<'_>| {
             Ok(StreamRow { name: row.get(0)?, seq: row.get(1)?, ended: row.get(2)? })
         };
-        match first_after(prefix) {
+        match listing::first_after(prefix) {
             None => {
                 let sql = "SELECT name, seq, ended FROM stream WHERE name >= ?1 ORDER BY name";
                 self.many("listed streams", sql, [prefix], read)
@@ -270,6 +275,24 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         let found: Vec<Option<Arc<str>>> =
             self.many("listed briefs", &question.sql, parameters, |row| row.get(0))?;
         Ok(found.into_iter().collect())
+    }
+
+    fn search(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+        text: &str,
+    ) -> Result<Option<TextMatches>, StoreError> {
+        self.matches(stream, query, text)
+    }
+
+    fn searched(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
+        let Some(stream) = self.stream(stream)? else { return Ok(None) };
+        search::stored(&self.link, stream, address)
+    }
+
+    fn is_searchable(&mut self) -> Result<bool, StoreError> {
+        search::is_complete(&self.link)
     }
 
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
@@ -374,18 +397,4 @@ fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         shown: row.get(7)?,
         by: row.get(8)?,
     })
-}
-
-/// The first string that sorts after everything with this prefix; `None` if nothing does.
-fn first_after(prefix: &str) -> Option<String> {
-    let mut end = prefix.to_owned();
-    while let Some(last) = end.pop() {
-        // The successor of the last character before the surrogates is the first one after them.
-        let next = (last..=char::MAX).nth(1);
-        if let Some(next) = next {
-            end.push(next);
-            return Some(end);
-        }
-    }
-    None
 }

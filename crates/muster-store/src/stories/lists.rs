@@ -101,6 +101,7 @@ fn survivors(changes: &[DocumentChange]) -> Vec<DocumentRow> {
                     None => rows.push(row.clone()),
                 }
             }
+            DocumentChange::Search(..) => {}
             DocumentChange::Remove(address) => rows.retain(|row| row.address != *address),
         }
     }

@@ -19,6 +19,7 @@ use crate::{config::Settings, output, storage};
 Examples:
   muster doctor
   muster doctor --json | jq .damage
+  muster doctor --reindex               after a finding that a search does not find something
   muster doctor --rebuild-runs          after the store was lost or an older copy restored")]
 pub(crate) struct Doctor {
     /// Print the report as JSON
@@ -29,6 +30,10 @@ pub(crate) struct Doctor {
     /// storage folder; no server may be running
     #[arg(long)]
     rebuild_runs: bool,
+
+    /// First fill the index of searches again
+    #[arg(long)]
+    reindex: bool,
 }
 
 /// The first step after damage.
@@ -38,6 +43,9 @@ const ADVICE: &str = "Copy the storage folder before anything else, then restore
 pub(crate) fn run(settings: &Settings, doctor: &Doctor) -> anyhow::Result<ExitCode> {
     if doctor.rebuild_runs {
         rebuild(settings, doctor.json)?;
+    }
+    if doctor.reindex {
+        storage::open_existing(settings)?.reindex()?;
     }
     let examined = storage::inspect(settings)?.and_then(|store| Examined::of(&store));
     let examined = match examined {

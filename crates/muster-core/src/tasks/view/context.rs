@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(in crate::tasks) use filter::searched;
 pub use filter::{EvidenceTests, RowFilter};
 pub use rows::{PlanRow, PlanTasksDone, TaskRow};
 

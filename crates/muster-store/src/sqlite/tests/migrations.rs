@@ -19,6 +19,7 @@ pub(super) const FIXTURES: &[&str] = &[
     include_str!("../layout/fixtures/3.sql"),
     include_str!("../layout/fixtures/4.sql"),
     include_str!("../layout/fixtures/5.sql"),
+    include_str!("../layout/fixtures/6.sql"),
 ];
 
 fn make(directory: &Path, sql: &str) {

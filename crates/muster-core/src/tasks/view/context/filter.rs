@@ -1,12 +1,20 @@
 //! Conditions on documents that no column covers.
 
-use crate::tasks::{
-    TaskDocument,
-    entity::Meta,
-    id::{EntityId, EntityKind, EvidenceId, StepId},
-    step::{Checkpoint, StepLook},
-    view::evidence,
+use std::borrow::Cow;
+
+use crate::{
+    TextCondition,
+    tasks::{
+        TaskDocument,
+        id::{EntityId, EntityKind, EvidenceId, StepId},
+        step::{Checkpoint, StepLook},
+        view::evidence,
+    },
 };
+
+/// How the ids of plans and tasks begin, in lower case.
+const PLAN_PREFIX: &str = "plan-";
+const TASK_PREFIX: &str = "task-";
 
 /// Conditions on rows that no column covers. An empty filter passes everything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -29,18 +37,29 @@ pub struct RowFilter {
 pub type EvidenceTests = (Option<EvidenceId>, Option<StepId>, Option<Checkpoint>);
 
 impl RowFilter {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Whether the filter could reject a document of this kind.
     pub(super) fn applies_to(&self, kind: EntityKind) -> bool {
-        match kind {
-            EntityKind::Task => !self.is_empty(),
-            EntityKind::Plan => {
-                !self.tags.is_empty() || self.query.is_some() || self.depends_on.is_some()
+        let prefix = match kind {
+            EntityKind::Task => TASK_PREFIX,
+            EntityKind::Plan => PLAN_PREFIX,
+        };
+        let query = self.query.as_ref().is_some_and(|query| !prefix.contains(query.as_str()));
+        query
+            || !self.tags.is_empty()
+            || self.depends_on.is_some()
+            || match kind {
+                EntityKind::Task => {
+                    self.domain.is_some() || self.look.is_some() || self.evidence.is_some()
+                }
+                EntityKind::Plan => false,
             }
-        }
+    }
+
+    /// What the searched fields of a document must contain.
+    pub(in crate::tasks) fn sought(&self) -> Option<TextCondition<'_>> {
+        let text = self.query.as_deref()?;
+        let alone = *self == Self { query: self.query.clone(), ..Self::default() };
+        Some(TextCondition { text, alone })
     }
 
     /// Whether a document passes.
@@ -48,10 +67,10 @@ impl RowFilter {
         if let (Some(tests), TaskDocument::Evidence(record)) = (self.evidence, document) {
             return evidence::admits(record, tests);
         }
-        let (id, meta, domain) = if let Some(task) = document.as_task() {
-            (EntityId::Task(task.id), &task.meta, Some(task.domain.as_deref()))
+        let (meta, domain) = if let Some(task) = document.as_task() {
+            (&task.meta, Some(task.domain.as_deref()))
         } else if let Some(plan) = document.as_plan() {
-            (EntityId::Plan(plan.id), &plan.meta, None)
+            (&plan.meta, None)
         } else {
             return false;
         };
@@ -67,14 +86,35 @@ impl RowFilter {
             && self.look.is_none_or(has_look)
             && self.tags.iter().all(|tag| meta.tags.contains(tag))
             && self.depends_on.is_none_or(|id| meta.depends_on.contains(&id))
-            && self.query.as_ref().is_none_or(|query| mentions(id, meta, query))
+            && self.query.as_ref().is_none_or(|query| mentions(document, query))
     }
 }
 
-fn mentions(id: EntityId, meta: &Meta, query: &str) -> bool {
-    let contains = |text: &str| text.to_lowercase().contains(query);
-    contains(&id.to_string())
-        || contains(&meta.title)
-        || meta.description.as_deref().is_some_and(contains)
-        || meta.context.as_deref().is_some_and(contains)
+/// The fields of a plan or task that a search looks into.
+pub(in crate::tasks) fn searched(document: &TaskDocument) -> Vec<Cow<'_, str>> {
+    let (id, meta) = match document {
+        TaskDocument::Plan(plan) => (plan.id.to_string(), &plan.meta),
+        TaskDocument::Task(task) => (task.id.to_string(), &task.meta),
+        TaskDocument::Workspace(_)
+        | TaskDocument::Answer(_)
+        | TaskDocument::Operation(_)
+        | TaskDocument::Memory(_)
+        | TaskDocument::Trace(_)
+        | TaskDocument::Note(_)
+        | TaskDocument::Card(_)
+        | TaskDocument::Evidence(_)
+        | TaskDocument::CheckRun(_)
+        | TaskDocument::CheckTests(_)
+        | TaskDocument::CheckLedger(_)
+        | TaskDocument::Projects(_)
+        | TaskDocument::Protected(_)
+        | TaskDocument::StepTodos(_) => return Vec::new(),
+    };
+    let prose = [&meta.description, &meta.context].into_iter().flatten();
+    let prose = prose.map(|text| Cow::Borrowed(text.as_str()));
+    [Cow::Owned(id), Cow::Borrowed(meta.title.as_str())].into_iter().chain(prose).collect()
+}
+
+fn mentions(document: &TaskDocument, query: &str) -> bool {
+    searched(document).iter().any(|field| field.to_lowercase().contains(query))
 }
