@@ -19,6 +19,7 @@ export const scenarios = {
       if (waiting.length > 0) {
         await page.keyboard.press("a");
         await page.getByRole("button", { name: "Approve", exact: true }).first().waitFor();
+        await page.getByRole("article").locator("kbd").first().waitFor();
         await page.keyboard.press("y");
         await stage.until(async () => !(await server.call("GET", "/api/approvals")).approvals.some(({ approval }) => approval.approvalId === waiting[0].approval.approvalId));
         given += 1;

@@ -12,6 +12,7 @@ export const scenarios = {
     await server.say("ask");
     await page.getByRole("button", { name: /Edit arguments/ }).waitFor();
     assert.match(await page.title(), /^\(1\)/);
+    await page.getByRole("article").locator("kbd").first().waitFor();
     await page.keyboard.press("e");
     const field = page.getByLabel("Arguments");
     await field.fill('{"to": ');
