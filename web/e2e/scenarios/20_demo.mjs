@@ -28,7 +28,7 @@ export const scenarios = {
     }
     assert.ok(given >= 1, "the coder must ask");
     await page.goto(`${server.base}/#/runs/${run.id}`);
-    await page.getByText("completed", { exact: true }).first().waitFor();
+    await page.getByText("Completed", { exact: true }).first().waitFor();
     await page.getByText("checks passed").waitFor();
     // The changes can be read, in both layouts.
     await page.goto(`${server.base}/#/runs/${run.id}/${byAlias(run, "coder")}?tab=diffs&mode=full`);
