@@ -29,12 +29,14 @@ async function asking(stage, calls, options = {}) {
 
 export const scenarios = {
   async "rows say what would happen, and opened items show all of it"(stage) {
+    stage.write("project/notes.txt", "one\ntwo\nthree\n");
     const long = Array.from({ length: 150 }, (_, at) => `line ${at + 1}`).join("\n");
     const { page, list, detail } = await asking(stage, [
       request("Bash", { command: "rm -rf build && make", description: "Clean build" }),
       request("Write", { file_path: "docs/guide.md", content: `${long}\n` }),
       request("Edit", { file_path: "src/a.rs", old_string: "let a = 1;\nlet b = 2;", new_string: "let a = 1;\nlet b = 3;" }),
       request("mcp__tracker__close_issue", { number: 12, comment: "Fixed" }),
+      request("Write", { file_path: "notes.txt", content: "one\n2\nthree\n" }),
     ]);
     await list.getByText("Run rm -rf build && make").waitFor();
     await list.getByText("Write docs/guide.md +150 −0").waitFor();
@@ -44,6 +46,9 @@ export const scenarios = {
     await accessible(page, "a command that waits");
     await list.getByText("Write docs/guide.md").click();
     await detail.getByText("line 150", { exact: false }).waitFor();
+    await list.getByText("Write notes.txt").click();
+    await detail.getByText("− two").waitFor();
+    await detail.getByText("+ 2").waitFor();
     await list.getByText("Edit src/a.rs").click();
     await detail.getByText("− let b = 2;").waitFor();
     await detail.getByText("+ let b = 3;").waitFor();

@@ -1,13 +1,26 @@
-// The present contents of the files that a request would write.
+// The present content of the file that a request would overwrite, to compare with.
+import { get } from "../../api/client";
 import type { Approval } from "../../api/wire";
 import { writtenPaths } from "../../state/request";
 
-export interface Present {
-  readonly known: ReadonlyMap<string, string>;
+export class PresentFile {
+  known = $state.raw<ReadonlyMap<string, string>>(new Map());
   /** Paths whose content could not be read. */
-  readonly unknown: ReadonlySet<string>;
-}
+  unknown = $state.raw<ReadonlySet<string>>(new Set());
 
-export function presentFiles(approval: Approval): Present {
-  return { known: new Map(), unknown: new Set(writtenPaths(approval.tool.args)) };
+  /** Reads it, if the request writes a whole file. */
+  async load({ approvalId, tool }: Approval): Promise<void> {
+    const [path] = writtenPaths(tool.args);
+    if (!path) return;
+    try {
+      const { content } = await get("/api/approvals/{approval}/file", { path: { approval: approvalId } });
+      if (content != null) {
+        this.known = new Map([[path, content]]);
+        return;
+      }
+    } catch {
+      // Only a person may read it, and it may be answered by now.
+    }
+    this.unknown = new Set([path]);
+  }
 }
