@@ -84,6 +84,9 @@ export const scenarios = {
     assert.equal(await said.getByText("Changed:").count(), 0);
     await server.call("PATCH", `/api/runs/${server.run}`, { patch: { status: "completed" } });
     await page.getByRole("button", { name: "Reopen and send" }).waitFor();
+    const end = page.getByRole("region", { name: "End of the run" });
+    await end.getByText("Declared done by you; no check ran").waitFor();
+    await accessible(page, "end of a run");
     await page.getByLabel("Message to Worker").fill("say again");
     await page.keyboard.press("Enter");
     await said.getByText("again", { exact: true }).waitFor();
