@@ -1,5 +1,5 @@
 // A scripted agent for the tests of the page. The message that it gets is a command:
-//   say WORDS · stream N (a number each 40 ms) · ask · disguise (ask with unseen characters) · repeat · write FILE LINES
+//   request JSON (asks for a call of `{name, args}`) · say WORDS · stream N (a number each 40 ms) · ask · disguise (ask with unseen characters) · repeat · write FILE LINES
 //   · hostile · declare (the run done) · die · count (up, each time)
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -15,7 +15,7 @@ function finish(content, status) {
 }
 
 function perform(text) {
-  const [word, ...rest] = (/(stream|disguise|ask|repeat|write|hostile|declare|die|count|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
+  const [word, ...rest] = (/(request|stream|disguise|ask|repeat|write|hostile|declare|die|count|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
   switch (word) {
     case "stream": {
       let at = 0;
@@ -33,6 +33,11 @@ function perform(text) {
     case "ask":
       send({ type: "approval.requested", turnId: turn, approvalId: "q1", canModify: true, context: "wants to push", tool: { id: "q1", name: "push", args: { to: "main" } } });
       return;
+    case "request": {
+      const tool = JSON.parse(/request (.*)/s.exec(text)[1]);
+      send({ type: "approval.requested", turnId: turn, approvalId: "q3", canModify: true, tool: { id: "q3", ...tool } });
+      return;
+    }
     case "die":
       process.exit(3);
       return;

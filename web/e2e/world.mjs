@@ -194,7 +194,7 @@ export class Stage {
     page.on("pageerror", (error) => this.complaints.push(`page error: ${error.message}`));
     page.on("console", (message) => {
       const text = message.text();
-      const expected = /ERR_CONNECTION|WebSocket connection|status of 4(0[1349]|22)|net::ERR/.test(text);
+      const expected = /ERR_CONNECTION|WebSocket connection|status of 4(0[01349]|22)|net::ERR/.test(text);
       if (message.type() === "error" && !expected) this.complaints.push(`console: ${text}`);
     });
     this.current = page;

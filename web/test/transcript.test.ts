@@ -1,7 +1,7 @@
 // The transcript reducer: order between text and tools, streaming, what changes later.
 import { describe, expect, test } from "vitest";
 import type { RunEvent } from "../src/api/wire";
-import { applyTranscript, emptyTranscript, type Entry } from "../src/state/transcript";
+import { applyTranscript, asRead, emptyTranscript, type Entry } from "../src/state/transcript";
 
 let seq = 0;
 const event = (type: string, rest: object = {}): RunEvent =>
@@ -53,5 +53,32 @@ describe("applyTranscript", () => {
     const once = applyTranscript(emptyTranscript("n"), [hello, other]);
     expect(applyTranscript(once, [hello])).toBe(once);
     expect(kinds(once.entries)).toEqual(["message"]);
+  });
+
+  test("a turn is one line, which knows how it ended; a failure has a line where it happened", () => {
+    const done = applyTranscript(emptyTranscript("n"), [started(), event("turn.status", { status: "turn.completed" })]);
+    expect(done.entries).toHaveLength(1);
+    expect(done.entries[0]).toMatchObject({ kind: "turn", end: { status: "turn.completed" } });
+    const failed = applyTranscript(emptyTranscript("n"), [started(), event("turn.status", { status: "turn.failed", reason: "exited" })]);
+    expect(kinds(failed.entries)).toEqual(["turn", "turn"]);
+  });
+
+  test("a diff is shown only if it changes something, and after the answer", () => {
+    const diff = (files: string[]) => event("artifact.created", { artifact: { id: "d", kind: "diff", metadata: { filesChanged: files } } });
+    const transcript = applyTranscript(emptyTranscript("n"), [
+      started(),
+      diff([]),
+      diff(["a.rs"]),
+      event("message.assistant.final", { content: "Done.", status: "final" }),
+    ]);
+    expect(kinds(transcript.entries)).toEqual(["turn", "text", "artifact"]);
+  });
+
+  test("a message that waited is read before the turn that took it, and not before", () => {
+    const message = event("message.user", { message: { id: "m", role: "user", content: "go" } });
+    const waiting = applyTranscript(emptyTranscript("n"), [message, event("message.assistant.final", { content: "Old.", status: "final" })]);
+    expect(kinds(asRead(waiting.entries))).toEqual(["text"]);
+    const taken = applyTranscript(waiting, [started()]);
+    expect(kinds(asRead(taken.entries))).toEqual(["text", "message", "turn"]);
   });
 });

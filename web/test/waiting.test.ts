@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Attention, WorkAttention } from "../src/api/wire";
-import { waitingKey, waitingList, waitingWord, workChoices, workPlace } from "../src/state/waiting";
+import { occurrence, waitingKey, waitingList, waitingWord, workChoices, workPlace } from "../src/state/waiting";
 
 const failed: WorkAttention = {
   kind: "check_failed",
@@ -22,11 +22,19 @@ const approval: Attention = {
 };
 
 describe("what waits for a person", () => {
-  it("is one list, oldest first, whatever it is about", () => {
+  it("is one list: what is asked first, then failures, each oldest first", () => {
     const asked: WorkAttention = { ...failed, kind: "waiver_asked", since: "2026-05-04T09:00:00.000Z" };
     const list = waitingList([approval], [failed, asked]);
     expect(list.map(waitingWord)).toEqual(["Waiver asked for", "Approval", "Check failed"]);
+    const early: WorkAttention = { ...failed, since: "2026-05-01T00:00:00.000Z" };
+    expect(waitingList([approval], [early]).map(waitingWord)).toEqual(["Approval", "Check failed"]);
     expect(new Set(list.map(waitingKey)).size).toBe(3);
+  });
+
+  it("comes back when it happens again", () => {
+    const again = { ...failed, since: "2026-05-05T00:00:00.000Z" };
+    expect(waitingKey({ of: "work", item: again })).toBe(waitingKey({ of: "work", item: failed }));
+    expect(occurrence({ of: "work", item: again })).not.toBe(occurrence({ of: "work", item: failed }));
   });
 
   it("says where work waits", () => {
@@ -37,11 +45,12 @@ describe("what waits for a person", () => {
 
   it("offers what can be done at once, the likely answer first", () => {
     expect(workChoices(failed).map((choice) => [choice.title, choice.keys])).toEqual([
-      ["Run again", "y"],
-      ["Waive …", "n"],
+      ["Run again", "g"],
+      ["Waive …", ""],
+      ["Hide", "x"],
     ]);
     const asked: WorkAttention = { ...failed, kind: "waiver_asked", actions: ["waive", "decline", "run"] };
-    expect(workChoices(asked).map((choice) => choice.title)).toEqual(["Waive …", "Decline"]);
+    expect(workChoices(asked).map((choice) => choice.keys)).toEqual(["y", "n"]);
     expect(workChoices({ ...failed, kind: "definitions_changed", actions: ["accept", "keep"] })).toEqual([]);
   });
 });

@@ -23,6 +23,7 @@ mod search;
 pub(crate) mod shape;
 mod stream;
 pub mod templates;
+pub mod worktrees;
 
 pub(crate) use agent::agent_operations;
 pub use agent::witnessed;

@@ -87,6 +87,17 @@ fn graph() -> Vec<Route> {
         ),
         delete("/api/runs/{run}/edges/{edge}", "Remove an edge", graph::delete_edge),
         post("/api/runs/{run}/chat", "Send a message to a node", graph::chat),
+        get(
+            "/api/runs/{run}/worktrees",
+            "List the worktrees of a run, and what merging each would do",
+            graph::worktrees,
+        ),
+        post(
+            "/api/runs/{run}/nodes/{node}/merge",
+            "Merge the worktree of a node into the checkout of its run",
+            graph::merge,
+        )
+        .of_person(),
     ]
 }
 
@@ -111,6 +122,12 @@ fn approvals() -> Vec<Route> {
         get("/api/approvals", "List approvals, oldest first", approvals::list),
         post("/api/approvals/{approval}/resolve", "Answer an approval", approvals::resolve)
             .of_person(),
+        get(
+            "/api/approvals/{approval}/file",
+            "Read the file that an approval would overwrite",
+            approvals::present_file,
+        )
+        .of_person(),
         get(
             "/api/attention",
             "List what waits for a person in all runs and workspaces, oldest first",

@@ -19,6 +19,7 @@ export const scenarios = {
       if (waiting.length > 0) {
         await page.keyboard.press("a");
         await page.getByRole("button", { name: "Approve", exact: true }).first().waitFor();
+        await page.getByRole("article").locator("kbd").first().waitFor();
         await page.keyboard.press("y");
         await stage.until(async () => !(await server.call("GET", "/api/approvals")).approvals.some(({ approval }) => approval.approvalId === waiting[0].approval.approvalId));
         given += 1;
@@ -27,7 +28,7 @@ export const scenarios = {
     }
     assert.ok(given >= 1, "the coder must ask");
     await page.goto(`${server.base}/#/runs/${run.id}`);
-    await page.getByText("completed", { exact: true }).first().waitFor();
+    await page.getByText("Completed", { exact: true }).first().waitFor();
     await page.getByText("checks passed").waitFor();
     // The changes can be read, in both layouts.
     await page.goto(`${server.base}/#/runs/${run.id}/${byAlias(run, "coder")}?tab=diffs&mode=full`);

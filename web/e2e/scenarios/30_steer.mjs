@@ -12,6 +12,7 @@ export const scenarios = {
     await server.say("ask");
     await page.getByRole("button", { name: /Edit arguments/ }).waitFor();
     assert.match(await page.title(), /^\(1\)/);
+    await page.getByRole("article").locator("kbd").first().waitFor();
     await page.keyboard.press("e");
     const field = page.getByLabel("Arguments");
     await field.fill('{"to": ');
@@ -181,8 +182,8 @@ export const scenarios = {
     const page = await stage.enter(server);
     await page.goto(`${server.base}/#/runs`);
     await page.getByRole("button", { name: "New run" }).click();
-    await page.getByLabel("Goal").fill("say hello");
-    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Made here");
+    await page.getByRole("textbox", { name: /^Goal/ }).fill("say hello");
+    await page.getByRole("textbox", { name: /^Name/ }).fill("Made here");
     await page.getByLabel("Provider").first().selectOption("custom");
     await page.getByRole("button", { name: "Create and start" }).click();
     await page.getByRole("heading", { name: "Made here" }).waitFor();

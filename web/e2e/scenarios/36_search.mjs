@@ -72,7 +72,8 @@ export const scenarios = {
     await page.getByRole("heading", { name: /completion refused, work is open: node .* is running/ }).waitFor();
     await page.reload();
     await page.getByRole("heading", { name: /completion refused/ }).waitFor();
-    await page.keyboard.press("y");
+    await page.getByRole("article").locator("kbd", { hasText: "x" }).waitFor();
+    await page.keyboard.press("x");
     await page.getByText("Nothing needs your attention").waitFor();
     assert.equal((await state()).refusedCompletion, null);
   },

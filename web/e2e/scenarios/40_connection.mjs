@@ -34,11 +34,13 @@ export const scenarios = {
     await said(page).getByText(/n20 n21/).waitFor();
     await server.program.end("SIGKILL");
     await page.getByText("reconnecting").first().waitFor();
+    await page.getByRole("alert").getByText("Offline: the server cannot be reached").waitFor();
     await stage.serve(server.port);
-    await said(page).getByText("Turn interrupted: server_restart").waitFor();
+    await said(page).getByText(/ended because the server was restarted/).waitFor();
+    await page.getByRole("alert").getByText("Offline").waitFor({ state: "detached" });
     gapless(await numbers(page));
     await page.getByRole("button", { name: "Resume" }).click();
-    await said(page).getByText(/resume · /).waitFor();
+    await said(page).getByText(/^Turn 2/).waitFor();
     await page.getByText("reconnecting").first().waitFor({ state: "detached" });
   },
 

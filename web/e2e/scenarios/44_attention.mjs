@@ -37,10 +37,12 @@ export const scenarios = {
     await ask("There is no browser here");
     await list.getByText(/claude-code 2\.1\.0 asks to set e2e aside: There is no browser here/).waitFor();
     await detail.getByRole("region", { name: "Waiver asked for" }).waitFor();
+    await list.locator("kbd").first().waitFor();
     await page.keyboard.press("n");
     await page.getByText("Nothing needs your attention").waitFor();
     await ask("The license server is down");
     await list.getByText("Waiver asked for", { exact: true }).waitFor();
+    await list.locator("kbd").first().waitFor();
     await page.keyboard.press("y");
     const dialog = page.getByRole("dialog", { name: "Waive e2e" });
     assert.equal(await dialog.getByLabel("Reason").inputValue(), "The license server is down");

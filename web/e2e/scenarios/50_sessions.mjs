@@ -101,6 +101,7 @@ export const scenarios = {
     await tree.getByRole("button", { name: /assistant One more leaf/ }).click();
     await tree.getByRole("button", { name: "Pin", exact: true }).click();
     await tree.getByRole("button", { name: /One more leaf pinned 1\.00/ }).waitFor();
+    await tree.getByText("Details of the C-Tree").click();
     await tree.getByRole("button", { name: /letters$/ }).click();
     await page.getByRole("dialog", { name: "Compiled text" }).getByText("## Turn 2").waitFor();
   },

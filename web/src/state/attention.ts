@@ -1,7 +1,7 @@
 // What a person can do about an item that waits, with titles and keys.
 import type { Attention, Approval, Run } from "../api/wire";
 
-export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "resend" | "dismiss" | "open";
+export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "resend" | "dismiss" | "hide" | "open";
 
 export interface AnswerChoice {
   kind: AnswerKind;
@@ -46,9 +46,15 @@ export function kindTone(kind: Attention["kind"]): "blocked" | "failed" | "runni
   }
 }
 
-/** The possible answers, the likely one first. */
+/**
+ * The possible answers, the likely one first. `y` approves and does nothing else anywhere; `g` lets something go on,
+ * `m` sends a message, `x` puts the item away.
+ */
 export function choices(item: Attention, approval: Approval | undefined): AnswerChoice[] {
   const open: AnswerChoice = { kind: "open", title: "Open", keys: "Enter" };
+  const hide: AnswerChoice = { kind: "hide", title: "Hide", keys: "x" };
+  const reply: AnswerChoice = { kind: "reply", title: "Answer", keys: "m" };
+  const resume: AnswerChoice = { kind: "resume", title: "Resume", keys: "g" };
   switch (item.kind) {
     case "approval": {
       const edit: AnswerChoice[] = approval?.canModify ? [{ kind: "edit", title: "Edit", keys: "e" }] : [];
@@ -60,33 +66,23 @@ export function choices(item: Attention, approval: Approval | undefined): Answer
       ];
     }
     case "question":
-      return [{ kind: "reply", title: "Answer", keys: "y" }, open];
+      return [reply, open];
     case "stall":
-      return [
-        { kind: "resume", title: "Resume", keys: "y" },
-        ...(item.nodeId ? [{ kind: "reset" as const, title: "Reset node", keys: "n" }] : []),
-        open,
-      ];
+      return [resume, ...(item.nodeId ? [{ kind: "reset" as const, title: "Reset node", keys: "" }] : []), hide, open];
     case "node_failed":
     case "violation":
-      return item.nodeId
-        ? [{ kind: "start", title: "Start again", keys: "y" }, open]
-        : [{ kind: "resume", title: "Resume", keys: "y" }, open];
+      return [item.nodeId ? { kind: "start", title: "Start again", keys: "g" } : resume, hide, open];
     case "input_failed":
-      return [{ kind: "resend", title: "Send again", keys: "y" }, open];
+      return [{ kind: "resend", title: "Send again", keys: "g" }, hide, open];
     case "verify_failed":
     case "restart":
-      return [{ kind: "resume", title: "Resume", keys: "y" }, open];
+      return [resume, hide, open];
     case "refused":
-      return [{ kind: "dismiss", title: "Dismiss", keys: "y" }, ...reply(item), open];
+      // The node that declared the run done can be sent what is missing.
+      return [{ kind: "dismiss", title: "Dismiss", keys: "x" }, ...(item.nodeId ? [reply] : []), open];
     case "budget":
-      return [open];
+      return [hide, open];
   }
-}
-
-/** The node that declared the run done can be sent what is missing. */
-function reply(item: Attention): AnswerChoice[] {
-  return item.nodeId ? [{ kind: "reply", title: "Answer", keys: "n" }] : [];
 }
 
 /** A key of an item that stays the same while it waits. */

@@ -9,13 +9,10 @@ export interface Spot {
 
 const COLUMN = 300;
 const ROW = 190;
-const SMALL_COLUMN = 190;
-const SMALL_ROW = 112;
 
 /** A position for every node. */
-export function arranged(run: Run, compact = false): Record<string, Spot> {
+export function arranged(run: Run): Record<string, Spot> {
   const layers = layersOf(run);
-  const [across, down] = compact ? [SMALL_COLUMN, SMALL_ROW] : [COLUMN, ROW];
   const spots: Record<string, Spot> = {};
   let top = 0;
   for (const layer of layers) {
@@ -25,10 +22,33 @@ export function arranged(run: Run, compact = false): Record<string, Spot> {
       const rows = Math.ceil(layer.length / width);
       const row = Math.floor(at / width);
       const inRow = row === rows - 1 ? layer.length - row * width : width;
-      const x = ((at % width) - (inRow - 1) / 2) * across;
-      spots[layer[at]!] = { x, y: top + row * down };
+      const x = ((at % width) - (inRow - 1) / 2) * COLUMN;
+      spots[layer[at]!] = { x, y: top + row * ROW };
     }
-    top += Math.ceil(layer.length / width) * down;
+    top += Math.ceil(layer.length / width) * ROW;
+  }
+  return spots;
+}
+
+/** Half the size of a card and the space around it. */
+const NEAR = { x: 250, y: 140 };
+
+/**
+ * Spots for all nodes where those that had one keep it. A new node goes where it would be arranged, or below that if
+ * another node is there.
+ */
+export function settled(
+  known: Readonly<Record<string, Spot>>,
+  wanted: Readonly<Record<string, Spot>>,
+): Record<string, Spot> {
+  const spots: Record<string, Spot> = {};
+  for (const id of Object.keys(wanted)) if (known[id]) spots[id] = known[id];
+  for (const [id, spot] of Object.entries(wanted)) {
+    if (spots[id]) continue;
+    let free = spot;
+    const isTaken = (one: Spot): boolean => Math.abs(one.x - free.x) < NEAR.x && Math.abs(one.y - free.y) < NEAR.y;
+    while (Object.values(spots).some(isTaken)) free = { x: free.x, y: free.y + ROW };
+    spots[id] = free;
   }
   return spots;
 }

@@ -53,6 +53,31 @@ export function marks(events: readonly RunEvent[]): Mark[] {
   });
 }
 
+/** A stretch in which a node waited for a person. */
+export interface Wait {
+  readonly key: string;
+  readonly node: string;
+  readonly from: number;
+  /** Null while it still waits. */
+  readonly to: number | null;
+  readonly title: string;
+}
+
+/** How long nodes waited for answers: from each request to its answer. */
+export function waits(events: readonly RunEvent[]): Wait[] {
+  const found = new Map<string, Wait>();
+  for (const event of events) {
+    if (event.type === "approval.requested" && event.nodeId) {
+      const title = `Waited for an answer: ${event.tool.name}`;
+      found.set(event.approvalId, { key: event.approvalId, node: event.nodeId, from: moment(event.ts), to: null, title });
+    } else if (event.type === "approval.resolved") {
+      const wait = found.get(event.approvalId);
+      if (wait) found.set(event.approvalId, { ...wait, to: moment(event.ts) });
+    }
+  }
+  return [...found.values()];
+}
+
 function markOf(event: RunEvent): { kind: Mark["kind"]; title: string } | undefined {
   switch (event.type) {
     case "approval.requested":

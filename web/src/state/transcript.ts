@@ -12,12 +12,23 @@ interface Common {
 }
 
 export type Entry =
-  | (Common & { readonly kind: "message"; readonly message: Message; readonly state: MessageState })
+  | (Common & {
+      readonly kind: "message";
+      readonly message: Message;
+      readonly state: MessageState;
+      /** The event of the turn that took it. */
+      readonly takenAt?: number;
+    })
   | (Common & { readonly kind: "text"; readonly text: string; readonly open: boolean; readonly interrupted: boolean })
   | (Common & { readonly kind: "thought"; readonly text: string; readonly open: boolean })
   | (Common & { readonly kind: "tool"; readonly call: ToolCall })
   | (Common & { readonly kind: "handoff"; readonly envelope: Envelope; readonly incoming: boolean })
-  | (Common & { readonly kind: "turn"; readonly event: EventOf<"turn.status"> })
+  | (Common & {
+      readonly kind: "turn";
+      readonly event: EventOf<"turn.status">;
+      /** How it ended, once it has. */
+      readonly end?: EventOf<"turn.status">;
+    })
   | (Common & { readonly kind: "artifact"; readonly artifact: Artifact })
   | (Common & { readonly kind: "note"; readonly text: string; readonly tone: "plain" | "failed" });
 
@@ -159,9 +170,7 @@ function apply(draft: Draft, event: RunEvent): void {
     case "turn.status":
       return turned(draft, base, event);
     case "artifact.created":
-      if (event.artifact.kind === "diff" || event.artifact.kind === "report") {
-        draft.push({ ...base, kind: "artifact", artifact: event.artifact });
-      }
+      if (isShown(event.artifact)) draft.push({ ...base, kind: "artifact", artifact: event.artifact });
       return;
     case "node.reset":
       draft.push({
@@ -197,6 +206,11 @@ function apply(draft: Draft, event: RunEvent): void {
   }
 }
 
+/** Reports, and diffs that change something. */
+function isShown(artifact: Artifact): boolean {
+  return artifact.kind === "report" || (artifact.kind === "diff" && (artifact.metadata.filesChanged ?? []).length > 0);
+}
+
 /** Appends text to the open piece; any event between starts a new piece (RUNS-EV-7). */
 function streamed(draft: Draft, base: Common, kind: "text" | "thought", delta: string): void {
   const last = draft.last();
@@ -228,7 +242,12 @@ function finished(draft: Draft, base: Common, event: EventOf<"message.assistant.
       told = true;
     }
   }
-  if (!told && event.content) draft.push({ ...base, kind: "text", text: event.content, open: false, interrupted });
+  if (told || !event.content) return;
+  // What a turn changed comes after what it says.
+  const last = draft.last();
+  const held = last?.kind === "artifact" && last.turnId === base.turnId ? draft.entries.pop() : undefined;
+  draft.push({ ...base, kind: "text", text: event.content, open: false, interrupted });
+  if (held) draft.push(held);
 }
 
 function called(draft: Draft, base: Common, event: EventOf<"tool.proposed"> | EventOf<"tool.started">): void {
@@ -255,13 +274,39 @@ function withCall(entry: Entry, part: Partial<ToolCall>): Entry {
   return entry.kind === "tool" ? { ...entry, call: { ...entry.call, ...part } } : entry;
 }
 
-const SHOWN_TURNS = ["turn.started", "turn.completed", "turn.interrupted", "turn.failed", "silent"];
-
+/** A turn is one line, which tells how it ended; a failure is told where it happened, too. */
 function turned(draft: Draft, base: Common, event: EventOf<"turn.status">): void {
-  if (event.status === "turn.started") {
-    for (const taken of event.consumed) {
-      draft.change(`message ${taken.id}`, (entry) => (entry.kind === "message" ? { ...entry, state: "taken" } : entry));
-    }
+  const name = `turn ${base.turnId ?? ""}`;
+  switch (event.status) {
+    case "turn.started":
+      for (const taken of event.consumed) {
+        draft.change(`message ${taken.id}`, (entry) =>
+          entry.kind === "message" ? { ...entry, state: "taken", takenAt: base.seq } : entry,
+        );
+      }
+      draft.push({ ...base, kind: "turn", event }, name);
+      return;
+    case "turn.completed":
+    case "turn.interrupted":
+    case "turn.failed":
+      draft.change(name, (entry) => (entry.kind === "turn" ? { ...entry, end: event, until: base.seq } : entry));
+      if (event.status === "turn.failed" || !draft.places.has(name)) draft.push({ ...base, kind: "turn", event });
+      return;
+    case "silent":
+      draft.push({ ...base, kind: "turn", event });
+      return;
+    default:
+      return;
   }
-  if (SHOWN_TURNS.includes(event.status)) draft.push({ ...base, kind: "turn", event });
+}
+
+/** The entries as they are read: a message stands before the turn that took it; those that wait are left out. */
+export function asRead(entries: readonly Entry[]): Entry[] {
+  const place = (entry: Entry): number => (entry.kind === "message" ? (entry.takenAt ?? entry.seq) - 0.5 : entry.seq);
+  const waits = (entry: Entry): boolean =>
+    entry.kind === "message" && (entry.state === "queued" || entry.state === "removed");
+  const shown = entries.filter((entry) => !waits(entry));
+  // Only a message that waited for its turn can be out of place.
+  const moved = shown.some((entry) => entry.kind === "message" && (entry.takenAt ?? 0) > entry.seq + 1);
+  return moved ? shown.sort((a, b) => place(a) - place(b)) : shown;
 }

@@ -4,7 +4,7 @@ import { itemKey, kindTone, kindWord } from "./attention";
 import type { Tone } from "./work";
 
 export type Waiting = { of: "run"; item: Attention } | { of: "work"; item: WorkAttention };
-export type WorkAnswer = WorkAttention["actions"][number] | "open";
+export type WorkAnswer = WorkAttention["actions"][number] | "hide" | "open";
 
 export interface WorkChoice {
   kind: WorkAnswer;
@@ -12,13 +12,26 @@ export interface WorkChoice {
   keys: string;
 }
 
-/** Both lists together, oldest first. */
+/** What somebody waits for comes before what went wrong. */
+function isAsked(waiting: Waiting): boolean {
+  return waiting.of === "run"
+    ? waiting.item.kind === "approval" || waiting.item.kind === "question"
+    : ["waiver_asked", "definitions_changed", "protected_changed"].includes(waiting.item.kind);
+}
+
+/** Both lists together: approvals and questions first, then failures, each oldest first. */
 export function waitingList(items: readonly Attention[], work: readonly WorkAttention[]): Waiting[] {
   const all: Waiting[] = [
     ...items.map((item) => ({ of: "run" as const, item })),
     ...work.map((item) => ({ of: "work" as const, item })),
   ];
-  return all.sort((a, b) => Date.parse(a.item.since) - Date.parse(b.item.since));
+  const order = (one: Waiting): number => (isAsked(one) ? 0 : 1);
+  return all.sort((a, b) => order(a) - order(b) || Date.parse(a.item.since) - Date.parse(b.item.since));
+}
+
+/** A key of an item until it happens again: what was put away comes back then. */
+export function occurrence(waiting: Waiting): string {
+  return `${waitingKey(waiting)} ${waiting.item.since}`;
 }
 
 /** A key that stays the same while something waits. */
@@ -60,12 +73,14 @@ export function workPlace(item: WorkAttention): string {
   return [item.workspace, item.taskId, item.path].filter(Boolean).join(" · ");
 }
 
+const TITLES: Partial<Record<WorkAnswer, string>> = { run: "Run again", waive: "Waive …", decline: "Decline" };
+
 /** What can be done at once. Definitions and protected files are decided about where they are shown. */
 export function workChoices(item: WorkAttention): WorkChoice[] {
-  const titles: Partial<Record<WorkAnswer, string>> = { run: "Run again", waive: "Waive …", decline: "Decline" };
-  const order: readonly WorkAnswer[] =
-    item.kind === "waiver_asked" ? ["waive", "decline"] : item.taskId ? ["run", "waive"] : [];
-  return order
-    .filter((kind) => (item.actions as readonly WorkAnswer[]).includes(kind))
-    .map((kind, at) => ({ kind, title: titles[kind] ?? kind, keys: at === 0 ? "y" : "n" }));
+  const asked = item.kind === "waiver_asked";
+  const keys: Partial<Record<WorkAnswer, string>> = asked ? { waive: "y", decline: "n" } : { run: "g", waive: "" };
+  const order = (asked || item.taskId ? Object.keys(keys) : []) as WorkAnswer[];
+  const offered = order.filter((kind) => (item.actions as readonly WorkAnswer[]).includes(kind));
+  const found = offered.map((kind) => ({ kind, title: TITLES[kind] ?? kind, keys: keys[kind] ?? "" }));
+  return isAsked({ of: "work", item }) ? found : [...found, { kind: "hide", title: "Hide", keys: "x" }];
 }

@@ -1,6 +1,7 @@
 // Labels and colours of statuses, the same everywhere.
 import type { NodeStatus, Phase, RunStatus, Node, StallRule, Turn } from "../api/wire";
 
+type TurnReason = NonNullable<Node["lastTurn"]>["reason"];
 export type Tone = "idle" | "running" | "blocked" | "failed" | "done";
 
 const PHASES: Record<Phase, string> = {
@@ -23,6 +24,16 @@ const RUN_TONES: Record<RunStatus, Tone> = {
 };
 
 const NODE_TONES: Record<NodeStatus, Tone> = { idle: "idle", running: "running", blocked: "blocked", failed: "failed" };
+
+const RUN_WORDS: Record<RunStatus, string> = {
+  queued: "Queued",
+  running: "Running",
+  paused: "Paused",
+  completed: "Completed",
+  failed: "Failed",
+};
+
+export const runWord = (status: RunStatus): string => RUN_WORDS[status];
 
 export const runTone = (status: RunStatus): Tone => RUN_TONES[status];
 export const nodeTone = (status: NodeStatus): Tone => NODE_TONES[status];
@@ -65,4 +76,24 @@ export const stallWords = (rule: StallRule): string => STALLS[rule];
 /** How many todos are done, of how many. */
 export function todoCount(node: Node): { done: number; total: number } {
   return { done: node.todos.filter((todo) => todo.status === "completed").length, total: node.todos.length };
+}
+
+const ENDS: Partial<Record<TurnReason, string>> = {
+  user_interrupt: "was interrupted by a person",
+  run_paused: "was interrupted when the run was paused",
+  server_restart: "ended because the server was restarted",
+  server_shutdown: "ended because the server was stopped",
+  node_stopped: "ended because the node was stopped",
+  node_reset: "ended because the node was reset",
+  spawn_failed: "could not start: the agent's program is missing or cannot be run",
+  handshake_failed: "could not start: the agent's program did not answer",
+  exited: "failed: the agent's program ended in the middle of it",
+  silent: "failed: the agent sent nothing for too long",
+  turn_timeout: "failed: it took too long",
+  protocol_error: "failed: the agent's output could not be read",
+};
+
+/** How a turn ended, as the end of a sentence. */
+export function turnEnd({ status, reason }: { status: string; reason: TurnReason }): string {
+  return ENDS[reason] ?? `${status === "completed" ? "ended" : status}: ${reason.replaceAll("_", " ")}`;
 }

@@ -99,6 +99,8 @@ codes! {
     RunBusy = 409, "RUN_BUSY";
     /// The input is no longer waiting.
     ItemConsumed = 409, "ITEM_CONSUMED";
+    /// Something is in the way of a merge; nothing was touched.
+    NotMergeable = 409, "NOT_MERGEABLE";
     /// The user already has a template with this name.
     TemplateExists = 409, "TEMPLATE_EXISTS";
     /// The key was used for another request.

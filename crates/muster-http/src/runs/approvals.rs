@@ -7,6 +7,7 @@ use muster_api::runs::{
     ApprovalsRequest,
     answers::{ApprovalsAnswer, AttentionAnswer, ResolvedAnswer},
     request::{self, ResolutionInput},
+    worktrees::PresentFile,
 };
 use muster_core::run::{
     approval::Verdict,
@@ -72,6 +73,14 @@ pub(super) async fn resolve(
         (_, _) => CallFiles::default(),
     };
     tell(&site, move |app| app.runs().resolve(approval, resolution, files, asked.once)).await
+}
+
+/// Reads the file that an approval would overwrite.
+pub(super) async fn present_file(
+    State(site): State<Arc<ServerState>>,
+    Ids(approval): Ids<ApprovalId>,
+) -> RunsReply<PresentFile> {
+    tell(&site, move |app| app.runs().present_file(approval)).await
 }
 
 /// Lists what waits for a person, oldest first.

@@ -11,10 +11,11 @@ use muster_api::runs::{
     },
     request::{self, ChatInput, EdgeInput, EditNodeRequest, NoFields, NodeRequest, ResetInput},
     rights,
+    worktrees::{MergeOutcome, WorktreesAnswer},
 };
 use muster_core::run::id::{EdgeId, ItemId, NodeId, RunId};
 
-use super::request::{AskedRun, RunsReply, Sender, tell};
+use super::request::{AskedRun, RunsReply, Sender, tell, tell_writing};
 use crate::{request::Ids, server_state::ServerState};
 
 pub(super) async fn create_node(
@@ -186,4 +187,21 @@ pub(super) async fn chat(
         })
     })
     .await
+}
+
+/// Lists the worktrees of a run.
+pub(super) async fn worktrees(
+    State(site): State<Arc<ServerState>>,
+    Ids(run): Ids<RunId>,
+) -> RunsReply<WorktreesAnswer> {
+    tell(&site, move |app| app.runs().worktrees_of(run)).await
+}
+
+/// Merges the worktree of a node.
+pub(super) async fn merge(
+    State(site): State<Arc<ServerState>>,
+    Ids((run, node)): Ids<(RunId, NodeId)>,
+    _asked: AskedRun<NoFields>,
+) -> RunsReply<MergeOutcome> {
+    tell_writing(&site, move |app| app.runs().merge_worktree(run, node)).await
 }

@@ -1,5 +1,6 @@
 // Answers to waiting items, as calls to the server.
 import { get, operation, patch, post } from "../../api/client";
+import type { AnswerKind } from "../../state/attention";
 import type { Attention, Resolution, Run, WorkAttention } from "../../api/wire";
 
 /** Answers an approval. */
@@ -62,4 +63,34 @@ export async function declineWaiver({ workspace, taskId, stepId, check }: WorkAt
   if (!taskId || !check) return;
   const about = { workspace, task: taskId, check, ...(stepId ? { step: stepId } : {}) };
   await post("/api/work/waivers", { body: { ...about, take_back: true } });
+}
+
+/** Performs an answer that needs nothing typed; returns what to say about it. */
+export async function perform(kind: AnswerKind, item: Attention, run: Run | undefined): Promise<string> {
+  switch (kind) {
+    case "approve":
+      await resolve(item.refId ?? "", { status: "approved" });
+      return "Approved";
+    case "resume":
+      await resume(item.runId);
+      return "Resumed";
+    case "start":
+      await start(item, run);
+      return "Started";
+    case "resend":
+      await resend(item, run);
+      return "Sent again";
+    case "reset":
+      await resetAndResume(item);
+      return "Reset and resumed";
+    case "dismiss":
+      await dismiss(item.runId);
+      return "Dismissed";
+    case "deny":
+    case "edit":
+    case "reply":
+    case "hide":
+    case "open":
+      return "";
+  }
 }

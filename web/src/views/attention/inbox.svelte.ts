@@ -3,12 +3,14 @@ import { ATTENTION_CHANGES, ChangeStream } from "../../api/changes";
 import { get } from "../../api/client";
 import type { StreamState } from "../../api/retry";
 import { Stream } from "../../api/socket";
+import { occurrence, waitingList, type Waiting } from "../../state/waiting";
 import type { Approval, Attention, Run, WorkAttention } from "../../api/wire";
 
 /** Events after which the list may change. */
 const TELLING =
   "approval.*,run.patch,run.phase,run.stalled,run.deleted,node.progress,node.deleted,node.violation,run.budget";
 const SETTLE_MS = 120;
+const HIDDEN = "muster.attention.hidden";
 
 class Inbox {
   items = $state.raw<readonly Attention[]>([]);
@@ -17,7 +19,11 @@ class Inbox {
   approvals = $state.raw<ReadonlyMap<string, Approval>>(new Map());
   /** Runs with waiting items, for names and questions; loaded while a view shows them. */
   runs = $state.raw<ReadonlyMap<string, Run>>(new Map());
-  count = $derived(this.items.length + this.work.length);
+  /** What the person put away in this browser, until it happens again. */
+  hidden = $state.raw<ReadonlySet<string>>(new Set(JSON.parse(localStorage.getItem(HIDDEN) ?? "[]") as string[]));
+  all = $derived(waitingList(this.items, this.work));
+  list = $derived(this.all.filter((one) => !this.hidden.has(occurrence(one))));
+  count = $derived(this.list.length);
   loaded = $state(false);
   stream = $state.raw<StreamState>({ kind: "connecting" });
   /** Incremented with every event, for lists that reload then. */
@@ -71,6 +77,21 @@ class Inbox {
     this.#shown += 1;
     void this.refresh();
     return () => (this.#shown -= 1);
+  }
+
+  hide(one: Waiting): void {
+    // Only what still waits is worth remembering.
+    const known = this.all.map(occurrence).filter((key) => this.hidden.has(key));
+    this.#keepHidden([...known, occurrence(one)]);
+  }
+
+  showHidden(): void {
+    this.#keepHidden([]);
+  }
+
+  #keepHidden(keys: readonly string[]): void {
+    this.hidden = new Set(keys);
+    localStorage.setItem(HIDDEN, JSON.stringify(keys));
   }
 
   #stir(): void {

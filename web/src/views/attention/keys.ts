@@ -10,9 +10,12 @@ export function attentionKeys(move: (step: number) => void, answer: (keys: strin
     ["ArrowUp", "Previous", -1],
   ];
   const answers: readonly [string, string][] = [
-    ["y", "Approve, resume, run again or answer"],
-    ["n", "Deny, decline, reset the node, or answer"],
+    ["y", "Approve"],
+    ["n", "Deny"],
     ["e", "Edit the arguments"],
+    ["g", "Let it go on: resume, start, send or run again"],
+    ["m", "Answer with a message"],
+    ["x", "Dismiss or hide"],
     ["Enter", "Open the run or task"],
   ];
   const all = [

@@ -1,5 +1,5 @@
-// Searches messages and files while the palette is open.
-import { get } from "../../api/client";
+// Searches plans, tasks, messages and files while the palette is open.
+import { get, operation } from "../../api/client";
 import type { Hit } from "../../api/wire";
 import { hitKey, hitPlace, hitWords, joinedHits } from "../../state/search";
 import type { Command } from "../../ui/commands.svelte";
@@ -13,6 +13,8 @@ const PLACES_MAX = 40;
 export async function* search(words: string, signal: AbortSignal): AsyncGenerator<Findings> {
   const [view, run] = router.place.path;
   const runId = view === "runs" ? run : undefined;
+  const work = await findWork(words, signal);
+  if (work.length > 0) yield { found: work, note: "Searching messages and files …" };
   let hits: Hit[] = [];
   let names: Record<string, string> = {};
   let looked = 0;
@@ -25,8 +27,29 @@ export async function* search(words: string, signal: AbortSignal): AsyncGenerato
     looked += answer.lookedAt;
     cursor = answer.page.nextCursor ?? undefined;
     const found = hits.slice(0, PLACES_MAX).map((hit) => command(hit, runId ? "" : (names[hit.runId] ?? "")));
-    yield { found, note: note(hits.length, looked, cursor !== undefined, runId !== undefined) };
+    yield { found: [...work, ...found], note: note(hits.length, looked, cursor !== undefined, runId !== undefined) };
   } while (cursor && hits.length < PLACES_MAX && !signal.aborted);
+}
+
+const WORK_MAX = 8;
+
+/** Plans and tasks of the workspace that was opened last. */
+async function findWork(words: string, signal: AbortSignal): Promise<Command[]> {
+  const [view, named] = router.place.path;
+  const workspace = (view === "work" ? named : undefined) ?? localStorage.getItem("muster.workspace");
+  if (!workspace) return [];
+  try {
+    const { plans, tasks } = await operation("tasks_context", { workspace, query: words, limit: WORK_MAX }, signal);
+    return [...tasks, ...plans].map((row) => ({
+      id: `work ${workspace} ${row.id}`,
+      title: row.title,
+      group: `${row.id.startsWith("PLAN-") ? "plan" : "task"} · ${workspace}`,
+      run: () => router.go(["work", workspace, row.id]),
+    }));
+  } catch {
+    // The workspace may be gone; messages and files are found all the same.
+    return [];
+  }
 }
 
 function command(hit: Hit, run: string): Command {

@@ -103,7 +103,8 @@ export async function relations(target: Named, needs: readonly string[]): Promis
   };
 }
 
-async function named(workspace: string, id: string): Promise<Related> {
+/** A plan or task by its id, with its title. */
+export async function named(workspace: string, id: string): Promise<Related> {
   try {
     const { plans, tasks } = await operation("tasks_context", { workspace, target: id, limit: 1 });
     const found = [...tasks, ...plans].find((row) => row.id === id);

@@ -6,6 +6,7 @@ import {
   type Checkpoint,
   type Evidence,
   type Operation,
+  type Related,
   type Relations,
   type Status,
   type Step,
@@ -14,9 +15,10 @@ import {
   type Whole,
   type WorkEvent,
 } from "../../state/work";
+import type { StepInput } from "../../state/draft";
 import { helpAfter } from "../../state/work_words";
 import { changes } from "./changes.svelte";
-import { allEvidence, eventsBefore, moreSteps, MOST, operations, relations } from "./pages";
+import { allEvidence, eventsBefore, moreSteps, MOST, named, operations, relations } from "./pages";
 
 export type Part = "work" | "checks" | "timeline" | "evidence" | "reasoning" | "history";
 /** Rows of the first page, and of each further one. */
@@ -35,6 +37,12 @@ export interface Proof {
   checkpoints: Checkpoint[];
 }
 
+/** The fields of a plan or task that people change one by one. */
+export type Edited = Pick<
+  Parameters<typeof operation<"tasks_edit">>[1] & object,
+  "title" | "description" | "priority" | "tags" | "depends_on" | "new_domain" | "contract"
+>;
+
 export class TaskState {
   whole = $state.raw<Whole | undefined>();
   evidence = $state.raw<readonly Evidence[] | undefined>();
@@ -45,6 +53,8 @@ export class TaskState {
   events = $state.raw<readonly WorkEvent[]>([]);
   eventsMore = $state(false);
   relations = $state.raw<Relations | undefined>();
+  /** The plan that it belongs to, by name. */
+  plan = $state.raw<Related | undefined>();
   gone = $state("");
   /** Why the last attempt was refused, and where. */
   refusal = $state.raw<{ path: string; message: string; hint: string } | undefined>();
@@ -137,6 +147,8 @@ export class TaskState {
     const begun = this.events.length === 0 || (full && page[0]!.seq > this.events.at(-1)!.seq);
     if (begun) this.eventsMore = full;
     this.events = joinedEvents(this.events, page, full);
+    const { parent } = whole.target;
+    if (parent) this.plan = await named(this.workspace, parent);
     this.relations = await relations(this.#target(), whole.target.depends_on);
   }
 
@@ -228,6 +240,43 @@ export class TaskState {
     const revision = { expected_revision: this.whole?.target.revision ?? 0 };
     const work = () => operation("tasks_complete", { ...this.#target(), ...revision, wait_seconds: CHECK_SECONDS });
     return this.act("", work, "Completing …");
+  }
+
+  /** Changes fields of the plan or task; returns why it was refused, or nothing. */
+  async edit(fields: Edited): Promise<string> {
+    const revision = { expected_revision: this.whole?.target.revision ?? 0 };
+    const work = () => operation("tasks_edit", { ...this.#target(), ...revision, ...fields });
+    return this.#said(await this.act("edit", work));
+  }
+
+  /** Moves it to another status, with the same gates as for agents. */
+  setStatus(status: Status): Promise<boolean> {
+    if (status === "DONE") return this.complete();
+    return this.act("", () => operation("tasks_complete", { ...this.#target(), status }));
+  }
+
+  /** Changes what a step says; refused if the step changed since this revision of the task. */
+  async define(step: Step, since: number, fields: Partial<StepInput> & { blockers?: string[] }): Promise<string> {
+    const { expected_revision: _, ...place } = this.#at(step);
+    const work = () => operation("tasks_define", { ...place, expected_step_revision: since, ...fields });
+    return this.#said(await this.act(`edit ${step.path}`, work));
+  }
+
+  /** Adds steps below a step, or to the task itself. */
+  async addSteps(steps: readonly StepInput[], below?: Step): Promise<string> {
+    const parent = below ? { parent: below.step_id } : {};
+    const work = () => operation("tasks_decompose", { ...this.#target(), ...parent, steps: [...steps] });
+    return this.#said(await this.act("add", work));
+  }
+
+  #said(done: boolean): string {
+    return done ? "" : [this.refusal?.message, this.refusal?.hint].filter(Boolean).join(". ");
+  }
+
+  /** Deletes a step, or the whole plan or task without one. */
+  remove(step?: Step): Promise<boolean> {
+    const place = step ? { step_id: step.step_id } : {};
+    return this.act(step?.path ?? "", () => operation("tasks_delete", { ...this.#target(), ...place }));
   }
 
   undo(): Promise<boolean> {

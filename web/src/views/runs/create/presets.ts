@@ -1,26 +1,14 @@
 // Preset graphs for a new run.
 import type { Provider } from "../../../api/wire";
-
-export interface DraftNode {
-  label: string;
-  alias: string;
-  role: string;
-  provider: Provider["name"];
-  profile: string;
-  gated: boolean;
-}
-
-export interface DraftCheck {
-  name: string;
-  command: string;
-}
+import type { DraftNode } from "../../../state/new_run";
 
 export type PresetId = "solo" | "lead" | "review";
 
-export const PRESETS: readonly (readonly [PresetId, string])[] = [
-  ["solo", "one agent"],
-  ["lead", "lead and two workers"],
-  ["review", "plan, build, review"],
+/** Presets with their names, and what each is good for. */
+export const PRESETS: readonly (readonly [PresetId, string, string])[] = [
+  ["solo", "One agent", "does everything itself"],
+  ["lead", "Lead and two workers", "the lead splits the goal and hands out parts"],
+  ["review", "Plan, build, review", "one plans, one builds, one reviews"],
 ];
 
 const ROLES: Record<PresetId, readonly (readonly [string, string])[]> = {
@@ -47,6 +35,6 @@ export function preset(id: PresetId, providers: readonly Provider[]): DraftNode[
     role,
     provider: found?.name ?? "claude",
     profile: found?.profiles[0] ?? "",
-    gated: false,
+    gated: true,
   }));
 }

@@ -8,7 +8,6 @@ import { edgeName, liveTail, nodesOf, type RunState } from "../../../state/run";
 export interface CardData extends Record<string, unknown> {
   node: Node;
   tail: string;
-  compact: boolean;
   chosen: boolean;
 }
 
@@ -23,31 +22,29 @@ export interface LineData extends Record<string, unknown> {
 }
 
 const CARD = { width: 240, height: 128 };
-const SMALL = { width: 168, height: 56 };
 
 export function flowNodes(
   before: readonly FlowNode[],
   state: RunState,
-  { places, chosen, compact }: { places: Record<string, Spot>; chosen: string | undefined; compact: boolean },
+  { places, chosen }: { places: Record<string, Spot>; chosen: string | undefined },
 ): FlowNode[] {
   const known = new Map(before.map((node) => [node.id, node]));
   return nodesOf(state.run).map((node) => {
     const old = known.get(node.id);
     const tail = liveTail(state, node);
-    const data: CardData = { node, tail, compact, chosen: node.id === chosen };
+    const data: CardData = { node, tail, chosen: node.id === chosen };
     const place = places[node.id] ?? { x: 0, y: 0 };
     const was = old?.data as CardData | undefined;
-    const same = was && was.node === node && was.tail === tail && was.compact === compact && was.chosen === data.chosen;
+    const same = was && was.node === node && was.tail === tail && was.chosen === data.chosen;
     if (old && same && old.position.x === place.x && old.position.y === place.y) return old;
-    const size = compact ? SMALL : CARD;
     return {
       ...old,
       id: node.id,
       type: "card",
       position: place,
       data,
-      width: size.width,
-      height: size.height,
+      width: CARD.width,
+      height: CARD.height,
       ariaLabel: `${node.label}, ${node.status}`,
     };
   });
