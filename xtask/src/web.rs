@@ -5,7 +5,7 @@
 //! build proves that the bundle is what the sources give.
 
 mod bundle;
-mod gzip;
+pub(crate) mod gzip;
 mod kit;
 
 use std::process::Command;

@@ -12,6 +12,7 @@ mod describe;
 mod dialect;
 mod fault;
 mod guard;
+mod gzip;
 mod health;
 pub mod limits;
 mod once;

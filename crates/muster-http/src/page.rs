@@ -8,7 +8,6 @@
 //! gets them unpacked. The first file is smaller than a packet, and not packed.
 
 mod bundle;
-mod packed;
 
 use std::sync::LazyLock;
 
@@ -21,7 +20,10 @@ use axum::{
 
 use muster_core::run::hash::sha256_hex;
 
-use crate::refusal::{HttpRefusal, RefusalKind};
+use crate::{
+    gzip,
+    refusal::{HttpRefusal, RefusalKind},
+};
 
 /// A file of the bundle.
 struct File {
@@ -62,10 +64,10 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
         return HttpRefusal::new(RefusalKind::UnknownRoute, "the page has no such file", recovery)
             .into_response();
     };
-    let takes_gzip = packed::is_taken(&headers);
+    let takes_gzip = gzip::is_taken(&headers);
     let body = match takes_gzip {
         true => Bytes::from_static(file.packed),
-        false => Bytes::from(packed::unpack(file.packed)),
+        false => Bytes::from(gzip::unpack(file.packed)),
     };
     let mut response = served(body, content_type(file.name));
     let headers = response.headers_mut();
@@ -94,7 +96,7 @@ fn content_type(name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, INDEX, bundle::FILES, content_type, packed::unpack};
+    use super::{File, INDEX, bundle::FILES, content_type, gzip::unpack};
 
     /// Most bytes, as gzip, of the page with what any one view imports before it runs.
     const FIRST_LOAD_BYTES_MAX: usize = 200_000;
@@ -114,6 +116,14 @@ mod tests {
                 let imports = text.split(before).skip(1).filter_map(|rest| rest.split('"').next());
                 imports.for_each(|name| load(name, loaded));
             }
+        }
+    }
+
+    #[test]
+    fn every_file_unpacks_to_the_size_that_it_says() {
+        for file in FILES {
+            let size = file.packed.last_chunk::<4>().copied().map(u32::from_le_bytes).unwrap();
+            assert_eq!(unpack(file.packed).len(), size as usize, "{}", file.name);
         }
     }
 

@@ -8,7 +8,7 @@ const HEADER_BYTES: usize = 10;
 const TRAILER_BYTES: usize = 8;
 
 /// Whether a request accepts gzip. One that does not say gets what it can read without unpacking.
-pub(super) fn is_taken(headers: &HeaderMap) -> bool {
+pub(crate) fn is_taken(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).into_iter();
     let codings = values.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
     let mut any = false;
@@ -31,27 +31,18 @@ fn weighted(coding: &str) -> (&str, f32) {
     (name.trim(), weight)
 }
 
-/// The content of a file of the bundle.
-pub(super) fn unpack(packed: &[u8]) -> Vec<u8> {
+/// The content of a file that `cargo xtask` packed.
+pub(crate) fn unpack(packed: &[u8]) -> Vec<u8> {
     let data = &packed[HEADER_BYTES..packed.len() - TRAILER_BYTES];
     miniz_oxide::inflate::decompress_to_vec(data)
-        .unwrap_or_else(|error| unreachable!("a test unpacks every file of the bundle: {error}"))
+        .unwrap_or_else(|error| unreachable!("tests unpack every packed file: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, HeaderValue, header};
 
-    use super::{super::bundle::FILES, TRAILER_BYTES, is_taken, unpack};
-
-    #[test]
-    fn every_file_unpacks_to_the_size_that_it_says() {
-        for file in FILES {
-            let size = &file.packed[file.packed.len() - TRAILER_BYTES / 2..];
-            let size = u32::from_le_bytes(size.try_into().unwrap());
-            assert_eq!(unpack(file.packed).len(), size as usize, "{}", file.name);
-        }
-    }
+    use super::is_taken;
 
     #[test]
     fn gzip_is_sent_to_those_that_take_it() {
