@@ -27,6 +27,9 @@ use crate::workspace::{Workspace, output, run};
 /// What separates arguments in `CARGO_ENCODED_RUSTFLAGS`.
 const SEPARATOR: &str = "\x1f";
 
+/// Largest size of the program. Lower it when the program shrinks; ADR 0029 says what makes it grow.
+const PROGRAM_BYTES_MAX: u64 = 29_000_000;
+
 /// A folder of this machine, and what replaces it in the program.
 struct Remap {
     from: PathBuf,
@@ -135,7 +138,15 @@ fn build_for(workspace: &Workspace, platform: &Platform) -> Result<PathBuf> {
         bail!("{} holds paths of this machine: {}", program.display(), found.join(", "));
     }
     println!("{} ({} bytes)", program.display(), bytes.len());
+    check_size(bytes.len() as u64)?;
     Ok(program)
+}
+
+fn check_size(bytes: u64) -> Result<()> {
+    if bytes > PROGRAM_BYTES_MAX {
+        bail!("the program has {bytes} bytes, more than {PROGRAM_BYTES_MAX}");
+    }
+    Ok(())
 }
 
 /// Longer paths come last: of several matches the compiler takes the last.
@@ -185,7 +196,16 @@ mod tests {
 
     use std::fs;
 
-    use super::{Remap, c_flags, differing, is_library, rust_flags, traces};
+    use super::{
+        PROGRAM_BYTES_MAX, Remap, c_flags, check_size, differing, is_library, rust_flags, traces,
+    };
+
+    #[test]
+    fn a_program_over_the_limit_fails() {
+        assert!(check_size(PROGRAM_BYTES_MAX).is_ok());
+        let error = check_size(PROGRAM_BYTES_MAX + 1).unwrap_err().to_string();
+        assert!(error.contains("more than"), "{error}");
+    }
 
     fn remap(from: &str, to: &'static str) -> Remap {
         Remap { from: PathBuf::from(from), to }

@@ -4,7 +4,7 @@
 //! Files are packed by a library of a fixed version, so that every machine gives the same bytes. A
 //! hash of the sources lies next to them, so that stale files are found without a build.
 
-mod gzip;
+pub(crate) mod gzip;
 
 use std::{
     collections::BTreeMap,

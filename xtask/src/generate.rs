@@ -7,31 +7,42 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::{
+    embedded::gzip,
     stages::Tally,
     workspace::{Workspace, output, run},
 };
 
-/// Every generated file with the `muster` command that prints it.
-const FILES: [(&str, &[&str]); 4] = [
+/// Every generated page with the `muster` command that prints it.
+const FILES: [(&str, &[&str]); 3] = [
     ("docs/reference/tools.md", &["reference"]),
     ("docs/reference/routes.md", &["reference", "routes"]),
     ("docs/reference/config.md", &["config", "reference"]),
-    ("docs/openapi.json", &["openapi"]),
 ];
+
+/// The shapes of requests, as the program has them.
+const REQUESTS: &str = "crates/muster-api/src/registry/requests.jsonl";
+/// The OpenAPI document for readers, and as the program has it: in one line, packed.
+const DOCUMENT: &str = "docs/openapi.json";
+const PACKED_DOCUMENT: &str = "crates/muster-http/src/openapi/document.json.gz";
 
 /// A generated file as it should be.
 struct Page {
     path: &'static str,
     file: PathBuf,
-    text: String,
+    content: Vec<u8>,
 }
 
 impl Page {
+    fn at(workspace: &Workspace, path: &'static str, content: Vec<u8>) -> Self {
+        Self { path, file: workspace.root().join(path), content }
+    }
+
     fn is_fresh(&self) -> Result<bool> {
-        match fs::read_to_string(&self.file) {
-            Ok(text) => Ok(text == self.text),
+        match fs::read(&self.file) {
+            Ok(content) => Ok(content == self.content),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error).with_context(|| format!("read {}", self.path)),
         }
@@ -40,7 +51,7 @@ impl Page {
     fn write(&self) -> Result<()> {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&self.file, &self.text))
+            .and_then(|()| fs::write(&self.file, &self.content))
             .with_context(|| format!("write {}", self.path))
     }
 }
@@ -48,13 +59,27 @@ impl Page {
 /// Builds the program and writes the files that are not fresh.
 pub(crate) fn write(workspace: &Workspace) -> Result<()> {
     build(workspace)?;
-    for page in pages(workspace)? {
+    // The document is derived from the shapes, and the program contains both.
+    for derive in [derived_requests, derived_document] {
+        if write_stale(derive(workspace)?)? {
+            build(workspace)?;
+        }
+    }
+    write_stale(pages(workspace)?)?;
+    Ok(())
+}
+
+/// Whether a file was stale.
+fn write_stale(pages: Vec<Page>) -> Result<bool> {
+    let mut stale = false;
+    for page in pages {
         if !page.is_fresh()? {
             page.write()?;
             println!("wrote {}", page.path);
+            stale = true;
         }
     }
-    Ok(())
+    Ok(stale)
 }
 
 /// Builds the program and compares.
@@ -66,7 +91,8 @@ pub(crate) fn build_and_compare(workspace: &Workspace) -> Result<Tally> {
 /// Compares the files with what the built program prints.
 pub(crate) fn compare(workspace: &Workspace) -> Result<Tally> {
     let mut sum = Tally::default();
-    for page in pages(workspace)? {
+    let derived = [derived_requests(workspace)?, derived_document(workspace)?];
+    for page in derived.into_iter().flatten().chain(pages(workspace)?) {
         let fresh = page.is_fresh()?;
         if !fresh {
             println!("{} is stale: run `cargo xtask gen`", page.path);
@@ -79,13 +105,32 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<Tally> {
 fn pages(workspace: &Workspace) -> Result<Vec<Page>> {
     let print = |arguments: &[&str]| output(Command::new(workspace.muster()).args(arguments));
     let page = |(path, arguments): (&'static str, &[&str])| {
-        Ok(Page { path, file: workspace.root().join(path), text: print(arguments)? })
+        Ok(Page::at(workspace, path, print(arguments)?.into_bytes()))
     };
     FILES.into_iter().map(page).collect()
 }
 
-/// Builds only the program, but as a part of the whole workspace: naming `--examples`, of which
-/// there are none, selects the features that tests select, so that nothing is compiled twice.
+/// What the example `derive` derives from types.
+fn derived(workspace: &Workspace, what: &str) -> Result<String> {
+    output(Command::new(workspace.program("examples/derive")).arg(what))
+}
+
+fn derived_requests(workspace: &Workspace) -> Result<Vec<Page>> {
+    Ok(vec![Page::at(workspace, REQUESTS, derived(workspace, "requests")?.into_bytes())])
+}
+
+fn derived_document(workspace: &Workspace) -> Result<Vec<Page>> {
+    let text = derived(workspace, "openapi")?;
+    let document: Value = serde_json::from_str(&text).context("read the derived document")?;
+    let packed = gzip::pack(document.to_string().as_bytes());
+    Ok(vec![
+        Page::at(workspace, DOCUMENT, text.into_bytes()),
+        Page::at(workspace, PACKED_DOCUMENT, packed),
+    ])
+}
+
+/// Builds only the program and the examples, but as a part of the whole workspace: that selects the
+/// features that tests select, so that nothing is compiled twice.
 fn build(workspace: &Workspace) -> Result<()> {
     let program = ["build", "--workspace", "--bin", "muster", "--examples"];
     if !run(&mut workspace.cargo(&program))? {
@@ -103,7 +148,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = FILES[0].0;
         let file = folder.path().join(path);
-        let page = Page { path, file: file.clone(), text: "# Operations\n".to_owned() };
+        let page = Page { path, file: file.clone(), content: b"# Operations\n".to_vec() };
         assert!(!page.is_fresh().unwrap(), "missing");
         page.write().unwrap();
         assert!(page.is_fresh().unwrap(), "written");

@@ -194,7 +194,7 @@ async fn record(
             one(ids[1], "prompt.blocks.json", &blocks)?,
         ))
     };
-    let (full, blocks) = match tokio::task::spawn_blocking(write).await {
+    let (full, blocks) = match crate::background::blocking(write).await {
         Ok(Ok(files)) => files,
         Ok(Err(error)) => return Err(not_stored(&error.to_string())),
         Err(error) => return Err(not_stored(&error.to_string())),
@@ -258,7 +258,7 @@ async fn originals(shared: &Arc<RunsContext>, context: &TurnContext) -> BTreeMap
         let typed = items.iter().filter_map(|item| Some((item.id, originals.of(&run, item)?)));
         typed.collect::<BTreeMap<_, _>>()
     };
-    tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    crate::background::blocking(read).await.unwrap_or_default()
 }
 
 /// How a node calls Muster's tools.

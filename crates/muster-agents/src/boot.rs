@@ -145,7 +145,7 @@ impl Probing {
             probing.entry(key).or_insert_with(|| {
                 let (found, finding) = watch::channel(None);
                 let provider = node.provider;
-                tokio::spawn(async move {
+                crate::background::spawn(async move {
                     found.send_replace(Some(adapter(provider, &profile).probe().await));
                 });
                 finding

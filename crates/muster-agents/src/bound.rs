@@ -63,7 +63,7 @@ async fn look(shared: &Arc<RunsContext>, run: &Run, id: TaskId) -> Option<TaskBi
             },
         )
     };
-    tokio::task::spawn_blocking(read).await.ok().flatten()
+    crate::background::blocking(read).await.ok().flatten()
 }
 
 /// Attaches the results of the checks to the task of a run; it confirms no checkpoint (RUNS-TIE-4).
@@ -72,7 +72,7 @@ pub(crate) async fn attach(shared: &Arc<RunsContext>, run: &Run, checks: Vec<Str
     let (Some(workspace), Some(task)) = (workspace, run.task_id) else { return };
     let Some(operations) = shared.operations() else { return };
     let attach = move || operations.attach_checks(&workspace, task, &checks);
-    if !matches!(tokio::task::spawn_blocking(attach).await, Ok(true)) {
+    if !matches!(crate::background::blocking(attach).await, Ok(true)) {
         tracing::warn!(run = %run.id, "could not attach the check evidence to the task");
     }
 }

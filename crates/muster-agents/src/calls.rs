@@ -143,7 +143,7 @@ pub(crate) async fn witness<T: Send + 'static>(
         let event = ProviderEvent::ToolStarted { id: id.clone() };
         shared.report(run, Ask::Report { turn, event }).await;
     }
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = crate::background::blocking(work).await;
     let (witnessed, answer) = match done {
         Ok((witnessed, answer)) => (witnessed, Ok(answer)),
         Err(error) => {
@@ -190,7 +190,7 @@ pub(crate) async fn resolve(
     }
     let context = Arc::clone(shared);
     let ask = Ask::Resolve(Box::new(resolve));
-    match tokio::task::spawn_blocking(move || context.ask(run, Actor::USER, ask)).await {
+    match crate::background::blocking(move || context.ask(run, Actor::USER, ask)).await {
         Ok(outcome) => outcome,
         Err(error) => {
             let action = "answered an approval";

@@ -227,7 +227,7 @@ impl NodeDriver {
                 node: Some(self.node),
                 tool: Some(*tool),
             };
-            tokio::task::spawn_blocking(move || family.kill(None));
+            crate::background::blocking(move || family.kill(None));
         }
     }
 

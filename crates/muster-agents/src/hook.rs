@@ -151,7 +151,7 @@ impl HookSocket {
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let listener = UnixListener::bind(folder.join("socket"))?;
         let (questions, received) = mpsc::channel(QUESTIONS_MAX);
-        let hearing = tokio::spawn(accept_questions(listener, questions));
+        let hearing = crate::background::spawn(accept_questions(listener, questions));
         Ok((Self { folder, hearing }, received))
     }
 
@@ -181,7 +181,7 @@ impl Drop for HookSocket {
 async fn accept_questions(listener: UnixListener, questions: mpsc::Sender<PendingQuestion>) {
     while let Ok((stream, _)) = listener.accept().await {
         let questions = questions.clone();
-        tokio::spawn(async move {
+        crate::background::spawn(async move {
             if let Err(error) = serve_question(stream, questions).await {
                 tracing::debug!(%error, "hook connection failed");
             }

@@ -127,7 +127,7 @@ impl RunLane {
             let shared = Arc::clone(&self.shared);
             let run = self.run;
             let after = self.after;
-            let read = tokio::task::spawn_blocking(move || page(&shared, run, after)).await;
+            let read = crate::background::blocking(move || page(&shared, run, after)).await;
             let Page { rows, events, effects } = match read {
                 Ok(Ok(page)) => page,
                 Ok(Err(error)) => {
@@ -167,7 +167,7 @@ impl RunLane {
     fn sweep(&self) {
         let shared = Arc::clone(&self.shared);
         let run = self.run;
-        tokio::task::spawn_blocking(move || originals::sweep(&shared, run, Sweep::Known));
+        crate::background::blocking(move || originals::sweep(&shared, run, Sweep::Known));
     }
 
     /// Performs one effect; never blocks.
@@ -175,7 +175,8 @@ impl RunLane {
         match effect {
             RunEffect::RunBoot => self.spawn(boot::check_environment),
             RunEffect::RunChecks => {
-                let checks = tokio::spawn(verify::verify(Arc::clone(&self.shared), self.run));
+                let checks =
+                    crate::background::spawn(verify::verify(Arc::clone(&self.shared), self.run));
                 self.checks = Some(checks.abort_handle());
             }
             RunEffect::KillChecks => self.kill_checks(),
@@ -187,7 +188,11 @@ impl RunLane {
             }
             RunEffect::RemoveNode { node } => {
                 self.drivers.remove(node);
-                tokio::spawn(super::worktree::remove(Arc::clone(&self.shared), self.run, node));
+                crate::background::spawn(super::worktree::remove(
+                    Arc::clone(&self.shared),
+                    self.run,
+                    node,
+                ));
             }
             RunEffect::MakeWorktree { node } => {
                 super::worktree::make_soon(&self.shared, self.run, node);
@@ -195,19 +200,26 @@ impl RunLane {
             RunEffect::ExecuteTool { node, turn, tool } => {
                 let shared = Arc::clone(&self.shared);
                 let run = self.run;
-                tokio::spawn(tools::execute(
+                crate::background::spawn(tools::execute(
                     shared,
                     run,
                     tools::RuntimeToolCall { node, turn, tool: *tool },
                 ));
             }
             RunEffect::SetTimer { at, timer } => {
-                tokio::spawn(timers::wake(Arc::clone(&self.shared), self.run, at, timer));
+                crate::background::spawn(timers::wake(
+                    Arc::clone(&self.shared),
+                    self.run,
+                    at,
+                    timer,
+                ));
             }
             RunEffect::WriteStallReport { evidence } => {
                 let shared = Arc::clone(&self.shared);
                 let run = self.run;
-                tokio::spawn(async move { reports::stall(&shared, run, &evidence).await });
+                crate::background::spawn(
+                    async move { reports::stall(&shared, run, &evidence).await },
+                );
             }
         }
     }
@@ -216,14 +228,14 @@ impl RunLane {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        tokio::spawn(work(Arc::clone(&self.shared), self.run));
+        crate::background::spawn(work(Arc::clone(&self.shared), self.run));
     }
 
     fn kill_checks(&mut self) {
         if let Some(checks) = self.checks.take() {
             checks.abort();
             let family = super::process::of_run(&self.shared.mark, self.run);
-            tokio::task::spawn_blocking(move || family.kill(None));
+            crate::background::blocking(move || family.kill(None));
         }
     }
 
@@ -260,7 +272,7 @@ impl RunLane {
                 Ok(false) | Err(_) => Ok(()),
             }
         };
-        settle(tokio::task::spawn_blocking(repaired).await, run, "events.jsonl");
+        settle(crate::background::blocking(repaired).await, run, "events.jsonl");
     }
 
     async fn write_file(&mut self, rows: Vec<EventRow>) {
@@ -268,7 +280,7 @@ impl RunLane {
         let run = self.run;
         let shared = Arc::clone(&self.shared);
         let written = move || log.append(shared.engine.store(), run, &rows);
-        settle(tokio::task::spawn_blocking(written).await, run, "events.jsonl");
+        settle(crate::background::blocking(written).await, run, "events.jsonl");
     }
 
     async fn write_snapshot(&mut self) {

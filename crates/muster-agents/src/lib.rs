@@ -13,6 +13,7 @@
 
 mod artifacts;
 mod attend;
+mod background;
 mod begin;
 mod boot;
 mod bound;
@@ -143,13 +144,13 @@ impl Runs {
         let sessions = shared.engine.grown(SESSION_STREAMS);
         recovery::recover(&shared).await?;
         let tidied = Arc::clone(&shared);
-        tokio::task::spawn_blocking(move || {
+        background::blocking(move || {
             removal::empty_trash(&tidied);
             removal::remove_unfinished(&tidied);
         });
-        tokio::spawn(Arc::clone(&shared).attend(news));
-        tokio::spawn(todos::show(Arc::clone(&shared), sessions));
-        tokio::spawn(Schedule::of(shared).work(wishes));
+        background::spawn(Arc::clone(&shared).attend(news));
+        background::spawn(todos::show(Arc::clone(&shared), sessions));
+        background::spawn(Schedule::of(shared).work(wishes));
         Ok(runs)
     }
 

@@ -112,7 +112,7 @@ impl Mirror {
     pub(crate) fn start(shared: Arc<RunsContext>, run: RunId) -> mpsc::UnboundedSender<Numbered> {
         let (sender, mut events) = mpsc::unbounded_channel();
         let mut mirror = Self { shared, run, tools: BTreeMap::new() };
-        tokio::spawn(async move {
+        crate::background::spawn(async move {
             while let Some((seq, event)) = events.recv().await {
                 mirror.record_event(seq, event).await;
             }
@@ -243,7 +243,7 @@ async fn execute(
     let engine = Arc::clone(&shared.engine);
     let stream = session.stream();
     let execute = move || engine.execute::<SessionAggregate, _>(stream, work);
-    match tokio::task::spawn_blocking(execute).await {
+    match crate::background::blocking(execute).await {
         Ok(Ok(())) => {}
         Ok(Err(ExecuteError::Rejected(rejection))) => {
             tracing::debug!(

@@ -97,7 +97,7 @@ async fn tree(shared: &Arc<RunsContext>, session: &str, left: usize) -> Option<P
         let view = |docs: &Documents<SessionAggregate>| compiled(docs, Some(max_chars));
         shared.engine.read::<SessionAggregate, _>(&stream, view).ok()
     };
-    tokio::task::spawn_blocking(read).await.ok().flatten().map(PackTree::from)
+    crate::background::blocking(read).await.ok().flatten().map(PackTree::from)
 }
 
 /// Excerpts of the documents that a reader would open first. Agents may have created them: only

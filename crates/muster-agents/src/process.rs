@@ -181,7 +181,7 @@ impl RunningProcess {
         let pid = self.identity.pid;
         let seen = std::mem::take(&mut self.seen);
         let sweep = move || family.kill_all(Some(pid), &seen);
-        if let Err(error) = tokio::task::spawn_blocking(sweep).await {
+        if let Err(error) = crate::background::blocking(sweep).await {
             tracing::warn!(%error, "could not scan for processes of a node");
         }
         if let Err(error) = self.child.wait().await {
@@ -189,7 +189,7 @@ impl RunningProcess {
         }
         strays::forget(pid);
         // What escaped its group, its session and its markers is a child of this server by now.
-        if let Err(error) = tokio::task::spawn_blocking(strays::end).await {
+        if let Err(error) = crate::background::blocking(strays::end).await {
             tracing::warn!(%error, "could not scan for orphans of a node");
         }
     }

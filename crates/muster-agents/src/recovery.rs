@@ -46,7 +46,7 @@ fn left(docs: &Documents<Room>) -> lookup::Lookup<Left> {
 pub(crate) async fn recover(shared: &Arc<RunsContext>) -> Result<(), StoreError> {
     let mark = shared.mark.clone();
     let storage = shared.settings.home.clone();
-    let sweep = tokio::task::spawn_blocking(move || family::kill_strays(&mark, &storage));
+    let sweep = crate::background::blocking(move || family::kill_strays(&mark, &storage));
     if let Err(error) = sweep.await {
         tracing::warn!(%error, "could not scan for processes of an earlier server");
     }
@@ -77,7 +77,7 @@ async fn recover_run(shared: &Arc<RunsContext>, run: RunId) {
         shared.report(run, Ask::Recover(Box::new(recover))).await;
     }
     let tidied = Arc::clone(shared);
-    tokio::task::spawn_blocking(move || originals::sweep(&tidied, run, Sweep::Start));
+    crate::background::blocking(move || originals::sweep(&tidied, run, Sweep::Start));
     follow(shared, run).await;
 }
 
@@ -112,7 +112,7 @@ async fn follow(shared: &Arc<RunsContext>, run: RunId) {
         let shared = Arc::clone(shared);
         let wish = SetStatus::to(StatusWish::Running);
         let resume = move || shared.ask(run, Actor::USER, Ask::SetStatus(wish));
-        if !matches!(tokio::task::spawn_blocking(resume).await, Ok(Ok(_))) {
+        if !matches!(crate::background::blocking(resume).await, Ok(Ok(_))) {
             tracing::warn!(%run, "could not resume the run automatically");
         }
     }

@@ -34,7 +34,7 @@ pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), 
     // trash.
     let lane = shared.lane(run)?;
     let gone = Arc::clone(shared);
-    if let Ok(outcome) = tokio::task::spawn_blocking(move || gone.forget(run)).await {
+    if let Ok(outcome) = crate::background::blocking(move || gone.forget(run)).await {
         outcome?;
     }
     if tokio::time::timeout(PATIENCE, lane.closed()).await.is_err() {

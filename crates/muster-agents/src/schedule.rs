@@ -107,7 +107,7 @@ impl Schedule {
     /// Checks a run again at a later time.
     fn come_back(&self, run: RunId, at: Moment) {
         let shared = Arc::clone(&self.shared);
-        tokio::spawn(async move {
+        crate::background::spawn(async move {
             let left = at.ms().saturating_sub(shared.engine.now().0).max(1);
             tokio::time::sleep(Duration::from_millis(u64::try_from(left).unwrap_or(1))).await;
             shared.wish(Wish::Look(run));
@@ -120,7 +120,7 @@ impl Schedule {
             let Some((run, start)) = self.ring.next(&mut self.agendas) else { return };
             self.preparing.entry(run).or_default().insert(start.node);
             let shared = Arc::clone(&self.shared);
-            tokio::spawn(async move {
+            crate::background::spawn(async move {
                 begin::begin(&shared, run, start).await;
                 shared.wish(Wish::Begun(run, start.node));
             });

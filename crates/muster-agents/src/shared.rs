@@ -179,7 +179,7 @@ impl RunsContext {
             let shared = Arc::clone(self);
             let command = ask.clone();
             let task = move || shared.ask(run, Actor::RUNTIME, command);
-            match tokio::task::spawn_blocking(task).await {
+            match crate::background::blocking(task).await {
                 Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
                     tracing::warn!(
                         %run,
@@ -215,7 +215,7 @@ impl RunsContext {
         run: RunId,
         view: impl Fn(&Documents<Room>) -> Result<T, WorkRefusal<Room>> + Send + 'static,
     ) -> Result<T, AskError> {
-        match tokio::task::spawn_blocking(self.reading(run, view)).await {
+        match crate::background::blocking(self.reading(run, view)).await {
             Ok(outcome) => outcome,
             Err(error) => {
                 let action = "read a run";

@@ -41,7 +41,8 @@ impl ProviderFamily {
 pub async fn survey(settings: &RunsSettings) -> Vec<ProviderFamily> {
     let mut looking = Vec::new();
     for ((provider, name), profile) in settings.profiles.clone() {
-        let probing = tokio::spawn(async move { adapter(provider, &profile).probe().await });
+        let probing =
+            crate::background::spawn(async move { adapter(provider, &profile).probe().await });
         looking.push((provider, name, probing));
     }
     let mut found: BTreeMap<Provider, BTreeMap<String, Probe>> = BTreeMap::new();

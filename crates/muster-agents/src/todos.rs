@@ -86,7 +86,7 @@ async fn show_one(shared: &Arc<RunsContext>, stream: String) {
     let reader = Arc::clone(shared);
     let read = stream.clone();
     let view = move || reader.engine.read::<SessionAggregate, _>(&read, |docs| Ok(list(docs)?));
-    let Ok(Ok(Some(todos))) = tokio::task::spawn_blocking(view).await else { return };
+    let Ok(Ok(Some(todos))) = crate::background::blocking(view).await else { return };
     if let Some((run, node)) = shared.lists.differs(&stream, &todos) {
         shared.report(run, Ask::ShowTodos { node, todos }).await;
     }
@@ -137,7 +137,7 @@ pub(crate) async fn plan(shared: &Arc<RunsContext>, session: SessionId, items: &
         };
         shared.engine.execute::<SessionAggregate, _>(session.stream(), work)
     };
-    match tokio::task::spawn_blocking(execute).await {
+    match crate::background::blocking(execute).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(?error, "could not store the program's plan"),
         Err(error) => tracing::warn!(%error, "could not store the program's plan"),

@@ -187,7 +187,7 @@ async fn operate(shared: Arc<RunsContext>, run: RunId, call: RuntimeToolCall) {
     let done = match shared.operations() {
         Some(operations) => {
             let work = move || operations.call(Bearer { run, node }, wish);
-            tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())
+            crate::background::blocking(work).await.map_err(|error| error.to_string())
         }
         None => Err("this server has no task store for agents".to_owned()),
     };

@@ -58,7 +58,7 @@ pub(crate) async fn remove_all(shared: &RunsContext, run: RunId) {
 
 /// Removes worktrees; returns for each that stays where it is and why.
 async fn clear(folders: Vec<PathBuf>) -> Vec<String> {
-    let removing = tokio::task::spawn_blocking(move || {
+    let removing = crate::background::blocking(move || {
         let there = folders.iter().filter(|folder| folder.exists());
         let stays = |folder: &PathBuf| {
             let reason = remove_merged(folder, IgnoredFiles::Kept).err()?;

@@ -68,7 +68,7 @@ pub use muster_engine::{
 pub use muster_store::{Description, EventRow, StoreAccess, StoreError};
 pub use projects::TrustError;
 pub use protected::{ProtectedChanges, ProtectedDiff};
-pub use registry::{OperationEffect, OperationRow, Registry};
+pub use registry::{OperationEffect, OperationRow, Registry, ResultSchema, derived_request_shapes};
 pub use sessions::{
     ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,
     SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Told,

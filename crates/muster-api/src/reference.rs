@@ -119,7 +119,6 @@ mod tests {
             brief_chars: None,
             brief: |_| false,
             request: Lazy::new(Box::new(|| RequestShape { description, schema })),
-            result_schema: Lazy::new(Box::new(muster_core::schema::Schema::default)),
             prepare: |_, _, _| unreachable!("the page calls nothing"),
         }
     }

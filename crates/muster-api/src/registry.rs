@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use muster_core::schema::{JsonType, Keyword, Schema};
+use muster_core::{
+    schema::{JsonType, Keyword, Schema},
+    text_of,
+};
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -12,6 +15,9 @@ use crate::{
     call::{CallAction, CallFailure, CheckedCall, Prepared},
     request, schema,
 };
+
+/// Initial capacity for the shape of most requests.
+const LINE_BYTES: usize = 4 * 1024;
 
 /// What a call can do to the state; becomes the four MCP annotations and the HTTP docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,10 +79,35 @@ pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 pub(crate) type PrepareFn = fn(&App, &Caller, Map<String, Value>) -> Result<Prepared, CallFailure>;
 
 /// What the request type says about itself.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RequestShape {
     pub(crate) description: String,
     pub(crate) schema: Schema,
+}
+
+/// The shapes of all requests, a line each, as `cargo xtask gen` derives them from the types. The
+/// program reads the line of a request when it is first asked for; the code that derives is not in
+/// it.
+const REQUEST_SHAPES: &str = include_str!("registry/requests.jsonl");
+
+/// A line of the shapes.
+#[derive(Serialize)]
+struct RequestLine {
+    name: &'static str,
+    #[serde(flatten)]
+    shape: RequestShape,
+}
+
+impl OfOperation for RequestLine {
+    fn of<O: Operation>() -> Self {
+        Self { name: O::NAME, shape: RequestShape::derive::<O>() }
+    }
+}
+
+/// Derives the shapes of all requests, a line each.
+pub fn derived_request_shapes() -> String {
+    let lines = operations::<RequestLine>();
+    lines.iter().map(|line| text_of(line, LINE_BYTES) + "\n").collect()
 }
 
 /// One operation, ready for every surface.
@@ -100,13 +131,45 @@ pub struct OperationRow {
     pub brief_chars: Option<u64>,
     pub(crate) brief: fn(&Map<String, Value>) -> bool,
     pub(crate) request: Lazy<RequestShape>,
-    pub(crate) result_schema: Lazy<Schema>,
     pub(crate) prepare: PrepareFn,
 }
 
-impl OperationRow {
-    /// The row of an operation.
-    pub(crate) fn of<O: Operation>() -> Self {
+/// What can be made of any operation, so that the families list their operations once.
+pub(crate) trait OfOperation {
+    fn of<O: Operation>() -> Self;
+}
+
+/// The schema of `result` in a successful answer, as derived from its type.
+///
+/// It is not a part of the row: only the OpenAPI document shows it, which is written before the
+/// program is built, and deriving it takes as much code as all operations together.
+#[derive(Debug)]
+pub struct ResultSchema {
+    /// The operation.
+    pub name: &'static str,
+    pub schema: Schema,
+}
+
+impl ResultSchema {
+    /// Those of all operations.
+    pub fn all() -> Vec<Self> {
+        operations()
+    }
+}
+
+impl OfOperation for ResultSchema {
+    fn of<O: Operation>() -> Self {
+        Self { name: O::NAME, schema: schema::output::<O::Response>() }
+    }
+}
+
+/// All operations, in the order of their families.
+fn operations<R: OfOperation>() -> Vec<R> {
+    crate::tasks::rows().into_iter().chain(crate::todos::rows()).collect()
+}
+
+impl OfOperation for OperationRow {
+    fn of<O: Operation>() -> Self {
         Self {
             name: O::NAME,
             title: O::TITLE,
@@ -116,12 +179,13 @@ impl OperationRow {
             in_directory: O::IN_DIRECTORY,
             brief_chars: O::BRIEF_CHARS,
             brief: O::is_brief,
-            request: Lazy::new(Box::new(RequestShape::of::<O>)),
-            result_schema: Lazy::new(Box::new(schema::output::<O::Response>)),
+            request: Lazy::new(Box::new(|| RequestShape::of(O::NAME))),
             prepare: request::prepare::<O>,
         }
     }
+}
 
+impl OperationRow {
     /// Whether a call with these arguments reads little and waits for nobody.
     pub fn is_brief(&self, arguments: Option<&Map<String, Value>>) -> bool {
         arguments.is_some_and(self.brief)
@@ -157,11 +221,6 @@ impl OperationRow {
         JsonType::Object.into()
     }
 
-    /// JSON schema of `result` in a successful answer.
-    pub fn result_schema(&self) -> &Schema {
-        &self.result_schema
-    }
-
     /// JSON schema of the answer, as tools list it: the envelope, with an open result.
     pub fn output_schema(&self) -> &'static Schema {
         static ENVELOPE: LazyLock<Schema> = LazyLock::new(envelope_schema);
@@ -170,7 +229,19 @@ impl OperationRow {
 }
 
 impl RequestShape {
-    fn of<O: Operation>() -> Self {
+    /// The stored shape.
+    fn of(name: &str) -> Self {
+        let start = format!(r#"{{"name":"{name}","#);
+        let line = REQUEST_SHAPES.lines().find(|line| line.starts_with(&start));
+        let shape = line.map(serde_json::from_str);
+        let Some(Ok(shape)) = shape else {
+            unreachable!("`cargo xtask gen` writes the shape of {name}: {shape:?}")
+        };
+        shape
+    }
+
+    /// The shape as the type has it.
+    fn derive<O: Operation>() -> Self {
         let mut schema = schema::input::<O>();
         let description = schema.description().unwrap_or(O::TITLE).to_owned();
         schema.take("description");
@@ -207,7 +278,7 @@ pub struct Registry {
 
 impl Default for Registry {
     fn default() -> Self {
-        Self::new(crate::tasks::rows().into_iter().chain(crate::todos::rows()).collect())
+        Self::new(operations())
     }
 }
 
@@ -240,5 +311,22 @@ impl Registry {
     pub fn nearest(&self, name: &str) -> &'static str {
         let names = self.by_name.keys().copied();
         muster_core::text::nearest(name, names).unwrap_or("tasks_context")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{REQUEST_SHAPES, Registry, derived_request_shapes};
+
+    #[test]
+    fn the_stored_shapes_are_the_derived_ones() {
+        assert!(derived_request_shapes() == REQUEST_SHAPES, "run `cargo xtask gen`");
+    }
+
+    #[test]
+    fn every_operation_has_a_stored_shape() {
+        for row in Registry::default().rows() {
+            assert!(!row.description().is_empty() && row.input_schema().has("properties"));
+        }
     }
 }

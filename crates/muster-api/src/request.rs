@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     App, Caller, OperationEffect, Warning, WarningCode,
     arguments::{self, Reason},
-    call::{CallFailure, CheckedCall, Prepared, Scene},
+    call::{CallAction, CallFailure, CheckedCall, Prepared, Scene},
     forms, refusals,
     registry::Operation,
     schema::WORKSPACE,
@@ -32,22 +32,38 @@ const NOT_FREE_TEXT: [&str; 15] = [
 ];
 
 /// Checks and parses the arguments of one operation and lets it prepare the call.
+///
+/// This is compiled for every operation, so it only has what depends on the type.
 pub(crate) fn prepare<O: Operation>(
     app: &App,
     caller: &Caller,
-    mut arguments: Map<String, Value>,
+    arguments: Map<String, Value>,
 ) -> Result<Prepared, CallFailure> {
-    let Some(row) = app.registry().get(O::NAME) else {
+    let (call, arguments) = checked(app, caller, O::NAME, (arguments, O::check))?;
+    let operation = O::deserialize(arguments).map_err(|error| unread(O::NAME, &error))?;
+    let action = operation.run(&call)?;
+    prepared(call, action)
+}
+
+/// An operation's check of its arguments.
+type ArgumentsCheck = fn(&Schema, &mut Map<String, Value>) -> Result<(), CallFailure>;
+
+/// The call, and its arguments without secrets.
+fn checked<'a>(
+    app: &'a App,
+    caller: &Caller,
+    name: &str,
+    (mut arguments, check): (Map<String, Value>, ArgumentsCheck),
+) -> Result<(CheckedCall<'a>, Value), CallFailure> {
+    let Some(row) = app.registry().get(name) else {
         unreachable!("operations are called through their row")
     };
     arguments::check_depth(&arguments)?;
     fill_workspace(app, row.input_schema(), &mut arguments);
-    O::check(row.input_schema(), &mut arguments)?;
+    check(row.input_schema(), &mut arguments)?;
     let digest = digest(&arguments);
     let redacted = redact_arguments(&mut arguments);
     forms::check(row.input_schema(), &arguments)?;
-    let operation =
-        O::deserialize(Value::Object(arguments)).map_err(|error| unread::<O>(&error))?;
     let mut warnings = Vec::new();
     if !redacted.is_empty() && row.effect != OperationEffect::Read {
         warnings.push(Warning {
@@ -56,13 +72,13 @@ pub(crate) fn prepare<O: Operation>(
             recovery: "Refer to secrets by name; rotate one that was sent by mistake.".to_owned(),
         });
     }
-    let call = CheckedCall {
-        app,
-        scene: Scene { tool: row.name, digest, warnings, caller: caller.clone() },
-    };
-    let action = operation.run(&call)?;
+    let scene = Scene { tool: row.name, digest, warnings, caller: caller.clone() };
+    Ok((CheckedCall { app, scene }, Value::Object(arguments)))
+}
+
+fn prepared(call: CheckedCall<'_>, action: CallAction) -> Result<Prepared, CallFailure> {
     if call.scene.caller.watch.is_cancelled() {
-        return Err(refusals::cancelled(row.name).into());
+        return Err(refusals::cancelled(call.scene.tool).into());
     }
     Ok(Prepared { scene: call.scene, action })
 }
@@ -77,8 +93,7 @@ fn fill_workspace(app: &App, schema: &Schema, arguments: &mut Map<String, Value>
 }
 
 /// The refusal of arguments that passed every check and were not read all the same: a bug.
-fn unread<O: Operation>(error: &serde_json::Error) -> CallFailure {
-    let tool = O::NAME;
+fn unread(tool: &str, error: &serde_json::Error) -> CallFailure {
     tracing::error!(tool, %error, "checked arguments could not be read");
     let expected = format!("arguments that {tool} can read");
     let message = format!("{tool} could not read its checked arguments: {error}");

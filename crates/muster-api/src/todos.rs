@@ -8,12 +8,12 @@ mod read;
 mod session_choice;
 mod write;
 
-use crate::OperationRow;
+use crate::registry::OfOperation;
 
 pub(crate) use session_choice::BoundSession;
 pub use session_choice::SessionBinding;
 
 /// The rows of the todo tool.
-pub(crate) fn rows() -> Vec<OperationRow> {
-    vec![OperationRow::of::<read::TodoRead>(), OperationRow::of::<write::TodoWrite>()]
+pub(crate) fn rows<R: OfOperation>() -> Vec<R> {
+    vec![R::of::<read::TodoRead>(), R::of::<write::TodoWrite>()]
 }

@@ -28,10 +28,28 @@ pub(crate) fn answer<A: Aggregate, T>(
     documents: &mut Documents<A>,
     mut ask: impl FnMut(&mut Documents<A>) -> Result<T, WorkRefusal<A>>,
 ) -> Result<Result<T, Box<A::Rejection>>, StoreError> {
+    let mut value = None;
+    let rejected = until_loaded(source, documents, &mut |documents| {
+        value = Some(ask(documents)?);
+        Ok(())
+    })?;
+    match (rejected, value) {
+        (Some(rejection), _) => Ok(Err(rejection)),
+        (None, Some(value)) => Ok(Ok(value)),
+        (None, None) => unreachable!("work that is not rejected has a value"),
+    }
+}
+
+/// The same for every type of result: compiled once for each room, not for each view.
+fn until_loaded<A: Aggregate>(
+    source: &mut DocumentSource<'_>,
+    documents: &mut Documents<A>,
+    ask: &mut dyn FnMut(&mut Documents<A>) -> Result<(), WorkRefusal<A>>,
+) -> Result<Option<Box<A::Rejection>>, StoreError> {
     loop {
         match ask(documents) {
-            Ok(value) => return Ok(Ok(value)),
-            Err(WorkRefusal::Rejected(rejection)) => return Ok(Err(rejection)),
+            Ok(()) => return Ok(None),
+            Err(WorkRefusal::Rejected(rejection)) => return Ok(Some(rejection)),
             Err(WorkRefusal::Unloaded(need)) => supply(source, documents, *need)?,
         }
     }

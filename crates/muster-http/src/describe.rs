@@ -23,8 +23,8 @@ use crate::{
 };
 
 /// The parts of a route's description that are not in its row.
-pub(crate) struct Described<'a> {
-    pub(crate) schemas: &'a mut Schemas,
+pub(crate) struct Described<'a, S> {
+    pub(crate) schemas: &'a mut S,
     /// Parameters of the query and of headers.
     pub(crate) parameters: Vec<ParameterDoc>,
     pub(crate) body: Option<Schema>,
@@ -34,17 +34,17 @@ pub(crate) struct Described<'a> {
 
 /// A part of a handler's signature.
 pub(crate) trait Describe {
-    fn describe(_route: &mut Described<'_>) {}
+    fn describe<S: SchemaSource>(_route: &mut Described<'_, S>) {}
 }
 
 /// A body as the document shows it.
 pub(crate) trait DescribedBody {
-    fn schema(schemas: &mut Schemas) -> Schema;
+    fn schema<S: SchemaSource>(schemas: &mut S) -> Schema;
 }
 
 /// A handler that describes itself. `D` is its signature.
 pub(crate) trait DescribedHandler<D> {
-    fn describe(route: &mut Described<'_>);
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>);
 }
 
 macro_rules! handlers {
@@ -56,7 +56,7 @@ macro_rules! handlers {
             Out: Describe,
             $($argument: Describe,)*
         {
-            fn describe(route: &mut Described<'_>) {
+            fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
                 $($argument::describe(route);)*
                 Out::describe(route);
             }
@@ -79,38 +79,38 @@ impl Describe for Bytes {}
 impl Describe for Response<Body> {}
 
 impl<T: Describe, E> Describe for Result<T, E> {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         T::describe(route);
     }
 }
 
 impl<Q: QueryParameters> Describe for Params<Q> {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         route.parameters.extend(Q::described());
     }
 }
 
 impl<B: DescribedBody> Describe for Asked<B> {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         route.body = Some(B::schema(route.schemas));
     }
 }
 
 impl<T: JsonSchema, const STATUS: u16> Describe for Reply<T, STATUS> {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         let schema = route.schemas.answered::<T>();
         route.answer = Some((STATUS, json_content(schema)));
     }
 }
 
 impl<T: JsonSchema, const STATUS: u16> Describe for Streamed<T, STATUS> {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         Reply::<T, STATUS>::describe(route);
     }
 }
 
 impl<T: JsonSchema> Describe for EventStream<T> {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         let event = route.schemas.answered::<T>();
         let data = Schema::from([
             JsonType::String.into(),
@@ -124,15 +124,50 @@ impl<T: JsonSchema> Describe for EventStream<T> {
 }
 
 impl Describe for NoContent {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         route.answer = Some((204, Content::default()));
     }
 }
 
-/// The schemas of one dialect, and the components that they refer to.
+/// Where the schemas of a description come from.
+///
+/// A program needs none to serve a route, and the code that derives them is a tenth of it. So routes
+/// are rows over either source, and only what writes the document asks for derived schemas.
+pub(crate) trait SchemaSource: 'static {
+    /// The schema of what is written from a `T`.
+    fn answered<T: JsonSchema>(&mut self) -> Schema;
+
+    /// The schema of what is read into a `T`.
+    fn asked<T: JsonSchema>(&mut self) -> Schema;
+}
+
+/// Leaves all schemas open.
+pub(crate) struct NoSchemas;
+
+impl SchemaSource for NoSchemas {
+    fn answered<T: JsonSchema>(&mut self) -> Schema {
+        Schema::default()
+    }
+
+    fn asked<T: JsonSchema>(&mut self) -> Schema {
+        Schema::default()
+    }
+}
+
+/// The derived schemas of one dialect, and the components that they refer to.
 pub(crate) struct Schemas {
     answers: SchemaGenerator,
     requests: SchemaGenerator,
+}
+
+impl SchemaSource for Schemas {
+    fn answered<T: JsonSchema>(&mut self) -> Schema {
+        plain(self.answers.subschema_for::<T>().into(), Absence::IsNeverNull)
+    }
+
+    fn asked<T: JsonSchema>(&mut self) -> Schema {
+        plain(self.requests.subschema_for::<T>().into(), Absence::MayBeNull)
+    }
 }
 
 impl Schemas {
@@ -147,16 +182,6 @@ impl Schemas {
             answers: settings().for_serialize().into_generator(),
             requests: settings().for_deserialize().into_generator(),
         }
-    }
-
-    /// The schema of what is written from a `T`.
-    pub(crate) fn answered<T: JsonSchema>(&mut self) -> Schema {
-        plain(self.answers.subschema_for::<T>().into(), Absence::IsNeverNull)
-    }
-
-    /// The schema of what is read into a `T`.
-    pub(crate) fn asked<T: JsonSchema>(&mut self) -> Schema {
-        plain(self.requests.subschema_for::<T>().into(), Absence::MayBeNull)
     }
 
     /// Everything that answers and bodies refer to.

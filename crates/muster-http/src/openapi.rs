@@ -1,6 +1,10 @@
 //! The OpenAPI 3.1 document: operations from the registry, the other routes from the rows of the
 //! router.
+//!
+//! It is derived by `cargo xtask gen`, and the program has it as a packed file: nothing that runs
+//! needs the code that derives schemas of all responses.
 
+mod embedded;
 mod errors;
 pub(crate) mod parts;
 mod routes;
@@ -8,19 +12,23 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use muster_api::{OperationEffect, OperationRow, Registry, runs::request};
+use muster_api::{OperationEffect, OperationRow, Registry, ResultSchema, runs::request};
 use muster_core::{
     run::prompt::BlocksFile,
     schema::{ByName, JsonType, Keyword, NamedSchemas, Schema},
 };
 
-pub use self::parts::ApiDocument;
+pub use self::{embedded::text, parts::ApiDocument};
 
 use self::parts::{
     BodyDoc, CallDoc, Components, DocumentInfo, License, MediaType, OperationDoc, Paths,
     ResponseDoc, Responses, SecurityScheme, ServerDoc, json_content, security,
 };
-use crate::{describe::Schemas, operations::DIRECTORY, runs, server_state, sessions, work};
+use crate::{
+    describe::{SchemaSource as _, Schemas},
+    operations::DIRECTORY,
+    runs, server_state, sessions, work,
+};
 
 /// Error responses of an operation: name of the response, status, meaning.
 const REFUSALS: [(&str, &str, &str); 6] = [
@@ -32,12 +40,15 @@ const REFUSALS: [(&str, &str, &str); 6] = [
     ("StoreBusy", "503", "Retry after the seconds in Retry-After."),
 ];
 
-/// Describes every route of the server, one path per operation.
-pub fn document(registry: &Registry) -> ApiDocument {
+/// Derives the description of every route of the server, one path per operation.
+pub fn derive(registry: &Registry) -> ApiDocument {
+    let results = ResultSchema::all();
     let mut schemas = NamedSchemas::default();
     let mut paths = Paths::default();
     for row in registry.rows() {
-        let operation = OperationDoc::Call(call(row, &mut schemas));
+        let result = results.iter().find(|result| result.name == row.name);
+        let result = result.map(|result| result.schema.clone()).unwrap_or_default();
+        let operation = OperationDoc::Call(call(row, &result, &mut schemas));
         paths.insert(format!("/api/ops/{}", row.name), [("post", operation)].into());
     }
     let mut of_page = Schemas::new();
@@ -105,14 +116,14 @@ fn responses() -> Responses {
     responses
 }
 
-fn call(row: &OperationRow, schemas: &mut NamedSchemas) -> CallDoc {
+fn call(row: &OperationRow, result: &Schema, schemas: &mut NamedSchemas) -> CallDoc {
     let mut input = row.input_schema_with_default();
     if let Some(arguments) = input.properties_mut().filter(|_| row.in_directory) {
         let about = "Where the caller works; default: the project that was accepted last.";
         arguments.insert(DIRECTORY, Schema::from(JsonType::String).described(about));
     }
     let input = hoisted(row, &input, schemas);
-    let result = hoisted(row, row.result_schema(), schemas);
+    let result = hoisted(row, result, schemas);
     // Every operation responds with the same envelope; only the result differs.
     let answer = hoisted(row, row.output_schema(), schemas);
     if schemas.get("Answer").is_none() {

@@ -1,7 +1,7 @@
 //! The routes that are not operations, for readers: the reference page and `muster call`.
 
 use crate::{
-    describe::{Described, Schemas},
+    describe::{Described, NoSchemas},
     route::{OpenTo, Route, is_path_of},
     runs, server_state, sessions, work,
 };
@@ -33,9 +33,8 @@ pub struct RouteEntry {
 
 impl RouteEntry {
     fn of(route: &Route) -> Self {
-        let mut schemas = Schemas::new();
         let mut described =
-            Described { schemas: &mut schemas, parameters: Vec::new(), body: None, answer: None };
+            Described { schemas: &mut NoSchemas, parameters: Vec::new(), body: None, answer: None };
         route.describe(&mut described);
         let answer = described.answer.take();
         Self {

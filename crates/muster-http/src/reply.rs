@@ -34,6 +34,11 @@ impl<T, const STATUS: u16> Reply<T, STATUS> {
         Self::sending(json_response(status(STATUS), text))
     }
 
+    /// An already serialized `T`.
+    pub(crate) fn encoded(text: String) -> Self {
+        Self::sending(json_response(status(STATUS), text.into_bytes()))
+    }
+
     /// An already serialized `T`, about runs (RUNS-REST-1). It is not copied.
     pub(crate) fn written(text: Json) -> Self {
         Self::sending(text_response(status(STATUS), RUNS_JSON, Bytes::from_owner(text)))

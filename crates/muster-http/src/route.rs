@@ -13,12 +13,12 @@ use axum::{
 };
 
 use crate::{
-    describe::{Described, DescribedHandler},
+    describe::{Described, DescribedHandler, NoSchemas, SchemaSource},
     server_state::ServerState,
 };
 
-/// A method of a path, and its handler.
-pub(crate) struct Route {
+/// A method of a path, and its handler. `S` is where its description gets schemas from.
+pub(crate) struct Route<S: 'static = NoSchemas> {
     /// The method, in lower case as documents have it.
     pub(crate) method: &'static str,
     /// The path, with its parameters in braces.
@@ -29,7 +29,7 @@ pub(crate) struct Route {
     pub(crate) description: &'static str,
     /// Who may use it.
     pub(crate) open_to: OpenTo,
-    describe: fn(&mut Described<'_>),
+    describe: fn(&mut Described<'_, S>),
     answer: MethodRouter<Arc<ServerState>>,
 }
 
@@ -49,14 +49,14 @@ pub(crate) enum OpenTo {
     Nodes,
 }
 
-impl Route {
+impl<S> Route<S> {
     /// The same route with a further description.
     pub(crate) fn about(self, description: &'static str) -> Self {
         Self { description, ..self }
     }
 
     /// Adds the description from the handler's signature.
-    pub(crate) fn describe(&self, described: &mut Described<'_>) {
+    pub(crate) fn describe(&self, described: &mut Described<'_, S>) {
         (self.describe)(described);
     }
 
@@ -117,11 +117,11 @@ pub(crate) fn is_path_of(pattern: &str, path: &str) -> bool {
 /// Defines a function that writes a row for each method.
 macro_rules! methods {
     ($($method:ident)*) => {$(
-        pub(crate) fn $method<H, T: 'static, D>(
+        pub(crate) fn $method<H, T: 'static, D, S: SchemaSource>(
             path: &'static str,
             summary: &'static str,
             handler: H,
-        ) -> Route
+        ) -> Route<S>
         where
             H: Handler<T, Arc<ServerState>> + DescribedHandler<D>,
         {
@@ -131,7 +131,7 @@ macro_rules! methods {
                 summary,
                 description: "",
                 open_to: OpenTo::Known,
-                describe: <H as DescribedHandler<D>>::describe,
+                describe: <H as DescribedHandler<D>>::describe::<S>,
                 answer: routing::$method(handler),
             }
         }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::{
+    describe::SchemaSource,
     route::{self, Route, delete, get, patch, post, put},
     server_state::ServerState,
 };
@@ -30,12 +31,12 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 }
 
 /// All routes of runs.
-pub(crate) fn listed() -> Vec<Route> {
+pub(crate) fn listed<S: SchemaSource>() -> Vec<Route<S>> {
     let parts = [life(), graph(), history(), approvals(), agents(), shelf()];
     parts.into_iter().flatten().collect()
 }
 
-fn life() -> Vec<Route> {
+fn life<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/health", "Show whether the server works", life::health).public(),
         get("/api/runs", "List runs, newest change first", life::list),
@@ -52,7 +53,7 @@ fn life() -> Vec<Route> {
     ]
 }
 
-fn graph() -> Vec<Route> {
+fn graph<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         post("/api/runs/{run}/nodes", "Create a node", graph::create_node).within_rights(),
         patch("/api/runs/{run}/nodes/{node}", "Change a node", graph::edit_node).within_rights(),
@@ -101,7 +102,7 @@ fn graph() -> Vec<Route> {
     ]
 }
 
-fn history() -> Vec<Route> {
+fn history<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/runs/{run}/events", "Read events, forwards or backwards", history::events),
         get("/api/runs/{run}/turns", "List turns, newest first", history::turns),
@@ -117,7 +118,7 @@ fn history() -> Vec<Route> {
     ]
 }
 
-fn approvals() -> Vec<Route> {
+fn approvals<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/approvals", "List approvals, oldest first", approvals::list),
         post("/api/approvals/{approval}/resolve", "Answer an approval", approvals::resolve)
@@ -146,7 +147,7 @@ fn approvals() -> Vec<Route> {
     ]
 }
 
-fn agents() -> Vec<Route> {
+fn agents<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/agent/tools", "List the tools of a node, by its agent's token", agent::list)
             .of_nodes(),
@@ -165,7 +166,7 @@ fn agents() -> Vec<Route> {
     ]
 }
 
-fn shelf() -> Vec<Route> {
+fn shelf<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/templates", "List role templates", shelf::list),
         post("/api/templates", "Write a role template", shelf::create).of_person(),

@@ -1,6 +1,7 @@
 //! The shared state of the routes, and the router that joins them.
 
 use std::{
+    any::Any,
     panic::{self, AssertUnwindSafe},
     sync::Arc,
     time::Instant,
@@ -24,6 +25,7 @@ use tokio::{
 use crate::{
     about::{self, CtreeDisplay},
     connect::InstallationPaths,
+    describe::SchemaSource,
     docs,
     guard::{self, CallerRole, RequestGuard},
     health::LastProbe,
@@ -131,6 +133,18 @@ async fn run_blocking<T: Send + 'static>(
     places: &Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, HttpRefusal> {
+    let done = run_erased(places, Box::new(move || Box::new(work()))).await?;
+    let Ok(done) = done.downcast() else { unreachable!("the work returns a T") };
+    Ok(*done)
+}
+
+/// Work of any type: a task for each type of result would be a fifth of this crate.
+type ErasedWork = Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>;
+
+async fn run_erased(
+    places: &Semaphore,
+    work: ErasedWork,
+) -> Result<Box<dyn Any + Send>, HttpRefusal> {
     let _place = places.acquire().await.map_err(|error| internal(&error))?;
     task::spawn_blocking(work).await.map_err(|error| internal(&error))
 }
@@ -151,7 +165,7 @@ async fn run_here<T: Send + 'static>(
 
 /// The routes beside those of the bridge and of MCP. Those without a summary are left out of the
 /// document, or described elsewhere.
-pub(crate) fn own_routes() -> Vec<Route> {
+pub(crate) fn own_routes<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         post("/api/ops/{name}", "", operations::call),
         get("/assets/{file}", "", page::asset).public(),
@@ -179,7 +193,7 @@ pub(crate) fn own_routes() -> Vec<Route> {
 }
 
 /// Every route; those of the bridge also exist with the prefix `/v1`.
-pub(crate) fn all_routes() -> impl Iterator<Item = Route> {
+pub(crate) fn all_routes<S: SchemaSource>() -> impl Iterator<Item = Route<S>> {
     own_routes()
         .into_iter()
         .chain(sessions::unprefixed())

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::{
+    describe::SchemaSource,
     route::{self, Route, delete, get, post},
     server_state::ServerState,
 };
@@ -34,14 +35,14 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 }
 
 /// The routes without the prefix.
-pub(crate) fn unprefixed() -> Vec<Route> {
+pub(crate) fn unprefixed<S: SchemaSource>() -> Vec<Route<S>> {
     [about_server(), sessions(), driver_and_events(), trees(), todos()]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn about_server() -> Vec<Route> {
+fn about_server<S: SchemaSource>() -> Vec<Route<S>> {
     let not_kept = "The body is neither stored nor logged.";
     vec![
         get("/health", "Show whether the server works", about::health)
@@ -61,7 +62,7 @@ fn about_server() -> Vec<Route> {
     ]
 }
 
-fn sessions() -> Vec<Route> {
+fn sessions<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/sessions", "List sessions, newest first", life::list).about(
             "All of them, unless parameters ask for less. When there are more than `limit`, the \
@@ -81,7 +82,7 @@ fn sessions() -> Vec<Route> {
     ]
 }
 
-fn driver_and_events() -> Vec<Route> {
+fn driver_and_events<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         post(
             "/sessions/{id}/driver",
@@ -107,7 +108,7 @@ fn driver_and_events() -> Vec<Route> {
     ]
 }
 
-fn trees() -> Vec<Route> {
+fn trees<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/sessions/{id}/ctrees", "Show the summary of the C-Tree", ctrees::summary),
         get("/sessions/{id}/ctrees/tree", "List the nodes of the C-Tree", ctrees::tree),
@@ -122,7 +123,7 @@ fn trees() -> Vec<Route> {
     ]
 }
 
-fn todos() -> Vec<Route> {
+fn todos<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/sessions/{id}/todos", "Show the todo lists", todos::show),
         get("/sessions/{id}/todos/history", "List the revisions of a todo list", todos::history),

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::{
-    describe::{Describe, Described},
+    describe::{Describe, Described, SchemaSource},
     fault::Fault,
     guard::{CallerRole, Keys, Requester},
     page_session::{NewPageSession, PageSession, PageSessionId},
@@ -105,7 +105,7 @@ impl<S: Send + Sync> FromRequest<S> for SignIn {
 }
 
 impl Describe for SignIn {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         route.body = Some(route.schemas.asked::<Self>());
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::{
+    describe::SchemaSource,
     route::{self, Route, get, post},
     server_state::ServerState,
 };
@@ -22,7 +23,7 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 }
 
 /// All of these routes.
-pub(crate) fn listed() -> Vec<Route> {
+pub(crate) fn listed<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get(
             "/api/projects",

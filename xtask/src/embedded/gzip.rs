@@ -5,7 +5,7 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 /// The level that takes longest.
 const LEVEL: u8 = 10;
 
-pub(super) fn pack(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     let data = miniz_oxide::deflate::compress_to_vec(bytes, LEVEL);
     // The format counts modulo 2^32.
     let size = (bytes.len() as u64 & u64::from(u32::MAX)).to_le_bytes();

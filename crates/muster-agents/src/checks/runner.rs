@@ -33,10 +33,13 @@ use super::{
     tree::TreeError,
     trees::ProjectTrees,
 };
-use crate::process::{
-    self, Launch,
-    confine::Confinement,
-    family::{self, Family},
+use crate::{
+    background,
+    process::{
+        self, Launch,
+        confine::Confinement,
+        family::{self, Family},
+    },
 };
 
 /// How long output is still read after the end of the process, since others may hold it open.
@@ -353,7 +356,7 @@ fn end_of(status: std::process::ExitStatus) -> ProcessEnd {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CheckRunError> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = background::blocking(work).await;
     done.map_err(|error| CheckRunError::Output(io::Error::other(error)))
 }
 

@@ -23,6 +23,7 @@ use tokio::{
 };
 
 use crate::{
+    background,
     driver::{DriverOrder, NodeDriver},
     finish::{self, TurnFinish},
     shared::RunsContext,
@@ -68,8 +69,8 @@ impl Drivers {
     fn start(&mut self, node: NodeId) -> mpsc::UnboundedSender<DriverOrder> {
         let (sender, orders) = mpsc::unbounded_channel();
         let driver = NodeDriver::of(Arc::clone(&self.shared), self.run, node);
-        let driving = tokio::spawn(driver.drive(orders));
-        tokio::spawn(watch(Arc::clone(&self.shared), (self.run, node), driving));
+        let driving = background::spawn(driver.drive(orders));
+        background::spawn(watch(Arc::clone(&self.shared), (self.run, node), driving));
         self.orders.insert(node, sender.clone());
         sender
     }

@@ -80,8 +80,8 @@ pub(crate) async fn run(launch: &Launch<'_>, limit: Duration) -> io::Result<Comm
     let began = Instant::now();
     let (mut running, ends) = start(launch)?;
     drop(ends.stdin);
-    let mut stdout = tokio::spawn(keep(ends.stdout));
-    let mut stderr = tokio::spawn(keep(ends.stderr));
+    let mut stdout = crate::background::spawn(keep(ends.stdout));
+    let mut stderr = crate::background::spawn(keep(ends.stderr));
     let status = tokio::time::timeout(limit, running.wait()).await;
     let duration = began.elapsed();
     running.kill().await;

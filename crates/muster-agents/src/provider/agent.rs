@@ -44,6 +44,7 @@ use super::{
     custom::{self, LINES_MAX, ProcessWatch},
 };
 use crate::{
+    background,
     process::{
         self, Launch,
         confine::Confinement,
@@ -204,12 +205,12 @@ impl AgentAdapter {
             limited: None,
             hooking,
         };
-        let reading = tokio::spawn(talk.until_the_end(ends.stdout, ordered));
+        let reading = background::spawn(talk.until_the_end(ends.stdout, ordered));
         let drain = custom::drain(ends.stderr, stderr.clone(), activity.clone(), signals.clone());
-        let draining = tokio::spawn(drain);
-        tokio::spawn(custom::write(ends.stdin, queue));
+        let draining = background::spawn(drain);
+        background::spawn(custom::write(ends.stdin, queue));
         let watch = ProcessWatch { running, reading, draining, signals };
-        let watching = tokio::spawn(watch.until(closing));
+        let watching = background::spawn(watch.until(closing));
         let session = Box::new(Talking { orders: Some(orders), close: Some(close), watching });
         match self.established(opens, &activity).await {
             Ok(Established { session_id, lost, caps, .. }) => {

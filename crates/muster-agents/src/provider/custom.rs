@@ -27,6 +27,7 @@ use super::{
     ProviderConversation, ProviderOrder, SIGNALS_MAX, SessionOpening, Signal, Unreachable,
 };
 use crate::{
+    background,
     process::{
         self, Launch, RunningProcess,
         stderr::{LineLimiter, Tail},
@@ -85,12 +86,16 @@ impl Custom {
             introduced: Some(introduced),
             gate: LineLimiter::default(),
         };
-        let reading = tokio::spawn(reader.read(ends.stdout));
-        let draining =
-            tokio::spawn(drain(ends.stderr, stderr.clone(), activity.clone(), signals.clone()));
-        tokio::spawn(write(ends.stdin, queue));
+        let reading = background::spawn(reader.read(ends.stdout));
+        let draining = background::spawn(drain(
+            ends.stderr,
+            stderr.clone(),
+            activity.clone(),
+            signals.clone(),
+        ));
+        background::spawn(write(ends.stdin, queue));
         let watch = ProcessWatch { running, reading, draining, signals };
-        let watching = tokio::spawn(watch.until(closing));
+        let watching = background::spawn(watch.until(closing));
         let mut session = Lines { lines: Some(lines), close: Some(close), watching };
         let greeted = session.say("init", &init(&opening));
         let resumes = opening.order.resume.is_some();

@@ -41,7 +41,7 @@ impl FileCalls {
         let places = self.of(run);
         let done = async move {
             let place = places.acquire_owned().await;
-            let worked = tokio::task::spawn_blocking(move || {
+            let worked = crate::background::blocking(move || {
                 let outcome = work();
                 drop(place);
                 outcome

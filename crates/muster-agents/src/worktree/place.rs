@@ -20,7 +20,7 @@ use muster_core::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{FOLDER, branch, git::Git, of_run};
-use crate::{artifacts::make_private, shared::RunsContext};
+use crate::{artifacts::make_private, background, shared::RunsContext};
 
 /// Why a node has no worktree, and what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +88,7 @@ struct Placement {
 /// Creates the worktree of a new node in the background. Its first turn reports failures.
 pub(crate) fn make_soon(shared: &Arc<RunsContext>, run: RunId, node: NodeId) {
     let shared = Arc::clone(shared);
-    tokio::spawn(async move {
+    background::spawn(async move {
         if let Err(error) = settle(&shared, run, node).await {
             tracing::warn!(%run, %node, %error, "could not create the node's worktree");
         }
@@ -109,7 +109,7 @@ pub(crate) async fn settle(
     let _alone = shared.placing.alone(&placement.cwd).await;
     // Another call may have placed it in the meantime.
     let Some(placement) = Placement::read(shared, run, node).await? else { return Ok(()) };
-    let settled = tokio::task::spawn_blocking(move || placement.settle()).await;
+    let settled = background::blocking(move || placement.settle()).await;
     let Some(workdir) = settled.map_err(|error| Unplaced::Refused(error.to_string()))?? else {
         return Ok(());
     };

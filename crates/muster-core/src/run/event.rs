@@ -19,8 +19,11 @@ pub use crate::run::{
     turn::event::{TurnEnded, TurnEnding, TurnMoved, TurnStarted, TurnStep},
 };
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::value::RawValue;
 
 use crate::run::{
     approval::Resolution,
@@ -30,7 +33,7 @@ use crate::run::{
 };
 
 /// A fact about a run, with what it is about.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Event")]
 pub struct RunEvent {
@@ -48,6 +51,37 @@ pub struct RunEvent {
     pub fact: RunFact,
 }
 
+/// What says how to read the rest of an event.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EventHead<'a> {
+    #[serde(rename = "type", borrow)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    node_id: Option<NodeId>,
+    #[serde(default)]
+    turn_id: Option<TurnId>,
+    #[serde(default)]
+    by: Option<Actor>,
+}
+
+impl RunEvent {
+    /// Reads the text twice, for the type and then for the fact of that type. A derived reader
+    /// would have to copy every value of the event into memory before it knows the type, and would
+    /// compile every type inside an event a second time, for reading it from that copy.
+    pub fn read(text: &str) -> serde_json::Result<Self> {
+        let EventHead { name, node_id, turn_id, by } = serde_json::from_str(text)?;
+        Ok(Self { node_id, turn_id, by, fact: RunFact::read(&name, text)? })
+    }
+}
+
+impl<'de> Deserialize<'de> for RunEvent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        Self::read(text.get()).map_err(D::Error::custom)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventSource {
     /// The contract names it.
@@ -60,7 +94,7 @@ pub enum EventSource {
 macro_rules! facts {
     ($($(#[$doc:meta])* $variant:ident($payload:ty) = $name:literal, $source:ident;)*) => {
         /// A fact, in the past tense.
-        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "type")]
         pub enum RunFact {
             $($(#[$doc])* #[serde(rename = $name)] $variant($payload),)*
@@ -71,6 +105,13 @@ macro_rules! facts {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            fn read(name: &str, event: &str) -> serde_json::Result<Self> {
+                match name {
+                    $($name => serde_json::from_str(event).map(Self::$variant),)*
+                    _ => Err(serde_json::Error::custom(format!("unknown type of event {name:?}"))),
                 }
             }
         }
@@ -203,4 +244,51 @@ pub struct ApprovalResolved {
 pub struct ApprovalDetached {
     /// The approval.
     pub approval_id: ApprovalId,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_str, from_value, json};
+
+    use super::{RunEvent, RunFact, TextDelta};
+
+    const NODE: &str = "00000000-0000-4000-8000-000000000001";
+
+    #[test]
+    fn the_type_may_come_last_and_unknown_fields_are_passed_over() {
+        let text = format!(r#"{{"delta":"a\"b","later":[1],"nodeId":"{NODE}","type":"#)
+            + r#""message.assistant.delta"}"#;
+        let event: RunEvent = from_str(&text).unwrap();
+        assert_eq!(event.fact, RunFact::TextStreamed(TextDelta { delta: "a\"b".to_owned() }));
+        assert!(event.node_id.is_some() && event.turn_id.is_none() && event.by.is_none());
+        assert_eq!(from_value::<RunEvent>(from_str(&text).unwrap()).unwrap(), event);
+    }
+
+    #[test]
+    fn a_change_of_a_run_holds_its_beginning_only_as_a_whole() {
+        let patch = |patch| json!({"type": "run.patch", "patch": patch});
+        let read = |value| match from_value::<RunEvent>(value).unwrap().fact {
+            RunFact::RunPatched(patched) => *patched.patch,
+            other => panic!("{other:?}"),
+        };
+        let whole = json!({
+            "name": "x", "nodes": {}, "edges": {}, "artifacts": {}, "approvals": {},
+            "activeTurns": 0, "artifactCount": 0, "artifactsTruncated": false,
+        });
+        let whole = read(patch(whole));
+        assert!(whole.beginning.is_some() && whole.nodes.is_some());
+        assert!(whole.node_configs.is_none() && whole.run.name.is_some());
+        let part = read(patch(json!({"activeTurns": 0})));
+        assert!(part.beginning.is_none() && part.run.name.is_none());
+    }
+
+    #[test]
+    fn what_is_not_an_event_is_refused() {
+        let refused = |value| from_value::<RunEvent>(value).unwrap_err().to_string();
+        assert!(refused(json!({"type": "run.undone"})).contains("unknown type of event"));
+        assert!(refused(json!({"delta": "x"})).contains("missing field `type`"));
+        let wrong = json!({"type": "message.assistant.delta", "delta": 7});
+        assert!(refused(wrong).contains("expected a string"));
+        assert!(from_str::<RunEvent>("[]").is_err());
+    }
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// Adds a route to the paths, and its schemas to those of its dialect. A route without a summary is
 /// left out.
-pub(super) fn add(route: &Route, paths: &mut Paths, schemas: &mut Schemas) {
+pub(super) fn add(route: &Route<Schemas>, paths: &mut Paths, schemas: &mut Schemas) {
     if route.summary.is_empty() {
         return;
     }
@@ -30,7 +30,7 @@ pub(super) fn add(route: &Route, paths: &mut Paths, schemas: &mut Schemas) {
 
 /// A route with what its handler says.
 struct DescribedRoute<'a> {
-    route: &'a Route,
+    route: &'a Route<Schemas>,
     query: Vec<ParameterDoc>,
     body: Option<Schema>,
     answer: Option<(u16, Content)>,

@@ -14,7 +14,7 @@ use muster_core::schema::Schema;
 use serde_json::Value;
 
 use crate::{
-    describe::{Describe, DescribedBody, Schemas},
+    describe::{Describe, DescribedBody, SchemaSource},
     fault::Fault,
     guard::{CallerRole, Requester},
     reply::Reply,
@@ -127,7 +127,7 @@ impl<B> RequestBody for Unread<B> {
 }
 
 impl<B: RunBody> DescribedBody for Unread<B> {
-    fn schema(_schemas: &mut Schemas) -> Schema {
+    fn schema<S: SchemaSource>(_schemas: &mut S) -> Schema {
         B::schema()
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::request::{SessionsReply, ask};
 use crate::{
-    describe::{Describe, Described},
+    describe::{Describe, Described, SchemaSource},
     fault::Fault,
     health::{self, Health},
     reply::Reply,
@@ -115,7 +115,7 @@ impl<S: Sync> FromRequestParts<S> for IgnoredBody {
 }
 
 impl Describe for IgnoredBody {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         route.body = Some(route.schemas.asked::<AnyObject>());
     }
 }

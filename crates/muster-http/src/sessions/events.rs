@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 
 use super::{event_types::TypeFilter, fault::SessionHttpFault, request::ask};
 use crate::{
-    describe::{Describe, Described},
+    describe::{Describe, Described, SchemaSource},
     fault::Fault,
     openapi::parts::{ParameterDoc, ParameterPlace},
     reply::EventStream,
@@ -77,7 +77,7 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
 }
 
 impl Describe for LastEventId {
-    fn describe(route: &mut Described<'_>) {
+    fn describe<S: SchemaSource>(route: &mut Described<'_, S>) {
         route.parameters.push(ParameterDoc {
             name: "Last-Event-ID",
             place: ParameterPlace::Header,

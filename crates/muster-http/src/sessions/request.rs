@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::fault::SessionHttpFault;
 use crate::{
-    describe::{DescribedBody, Schemas},
+    describe::{DescribedBody, SchemaSource},
     fault::Fault,
     reply::Reply,
     request::RequestBody,
@@ -39,7 +39,7 @@ impl<T: DeserializeOwned> RequestBody for T {
 }
 
 impl<T: DeserializeOwned + JsonSchema> DescribedBody for T {
-    fn schema(schemas: &mut Schemas) -> Schema {
+    fn schema<S: SchemaSource>(schemas: &mut S) -> Schema {
         schemas.asked::<T>()
     }
 }

@@ -12,9 +12,12 @@ use muster_core::{
 use tokio::sync::Notify;
 
 use super::{CheckPhase, CheckServiceError, CheckWish, RunName, ServiceContext, log_name, order};
-use crate::checks::{
-    directory::{DirectoryLock, LOCK_PAUSE},
-    runner::{CheckOrder, CheckOutcome, CheckProgress, CheckRunError},
+use crate::{
+    background,
+    checks::{
+        directory::{DirectoryLock, LOCK_PAUSE},
+        runner::{CheckOrder, CheckOutcome, CheckProgress, CheckRunError},
+    },
 };
 
 /// How long a run lets older ones go first that do not take their turn.
@@ -123,7 +126,7 @@ async fn answer(
 ) -> Result<Option<CheckRunId>, WorkError> {
     let runner = Arc::clone(&context.runner);
     let order = job.order.clone();
-    let read = tokio::task::spawn_blocking(move || runner.trees().state(&order));
+    let read = background::blocking(move || runner.trees().state(&order));
     let files: TreeState = read.await?.map_err(CheckRunError::Tree)?;
     if files.unbound.is_some() {
         return Ok(None);

@@ -21,6 +21,7 @@ use super::{
     Translator, TranslatorAction, TranslatorPrompt, hooking::Hooking, read_only, retry_after,
 };
 use crate::{
+    background,
     process::{
         lines::{self, LINE_BYTES_MAX, OutputLine},
         stderr::{LineLimiter, Tail, flood_ended},
@@ -78,7 +79,7 @@ impl Talk {
         mut orders: mpsc::Receiver<ProviderOrder>,
     ) -> Fault {
         let (sender, mut heard_lines) = mpsc::channel(LINES_MAX);
-        let reading = tokio::spawn(read(stdout, sender, self.activity.clone()));
+        let reading = background::spawn(read(stdout, sender, self.activity.clone()));
         let moves = self.translator.begin();
         self.perform(moves).await;
         let mut listens = true;

@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{drain, not_started};
 use crate::{
+    background,
     process::{self, Launch, RunningProcess, stderr::Tail},
     provider::{
         Activity, NO_CAPS, Opened, Pending, ProviderConversation, ProviderOrder, SIGNALS_MAX,
@@ -82,16 +83,16 @@ impl Raw {
                     self.activity.clone(),
                     signals.clone(),
                 );
-                tokio::spawn(errors);
+                background::spawn(errors);
                 let ends = (ends.stdin, ends.stdout);
                 let one = One { turn, signals, activity: self.activity.clone(), running };
-                tokio::spawn(one.answer(ends, question.text, stopped))
+                background::spawn(one.answer(ends, question.text, stopped))
             }
             Err(error) => {
                 let failure = not_started(&self.profile, &error);
                 let reason = failure.reason;
                 let detail = Some(failure.detail);
-                tokio::spawn(async move {
+                background::spawn(async move {
                     report(&signals, turn, ProviderOutcome::Failed { reason, detail }).await;
                 })
             }
@@ -112,7 +113,7 @@ type Pipes = (tokio::process::ChildStdin, tokio::process::ChildStdout);
 
 impl One {
     async fn answer(mut self, (mut stdin, mut stdout): Pipes, text: String, stopped: Stopped) {
-        let asking = tokio::spawn(async move {
+        let asking = background::spawn(async move {
             if let Err(error) = stdin.write_all(text.as_bytes()).await {
                 tracing::debug!(%error, "could not write the prompt to the program's stdin");
             }

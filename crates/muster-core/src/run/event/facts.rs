@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::{Value, value::RawValue};
 
 use crate::run::{
     approval::{Approval, ApprovalKind},
@@ -27,7 +27,7 @@ pub struct RunPatched {
 }
 
 /// A partial run: its own fields, and entries of its maps.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunChange {
     /// Own fields.
@@ -61,6 +61,28 @@ pub struct Beginning {
     pub artifact_count: u64,
     /// Whether `artifacts` holds only the newest.
     pub artifacts_truncated: bool,
+}
+
+/// The fields of a change that are not fields of the run.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChangedEntries {
+    #[serde(default)]
+    nodes: Option<BTreeMap<NodeId, NodePatch>>,
+    #[serde(default)]
+    node_configs: Option<BTreeMap<NodeId, NodeConfig>>,
+}
+
+/// Reads the text once for each part, like [`RunEvent::read`](crate::run::event::RunEvent::read).
+impl<'de> Deserialize<'de> for RunChange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(deserializer)?;
+        let text = text.get();
+        let run = serde_json::from_str(text).map_err(D::Error::custom)?;
+        let entries = serde_json::from_str(text).map_err(D::Error::custom)?;
+        let ChangedEntries { nodes, node_configs } = entries;
+        Ok(Self { run, nodes, node_configs, beginning: serde_json::from_str(text).ok() })
+    }
 }
 
 impl RunChange {

@@ -40,7 +40,7 @@ pub fn served(run: RunId, line: LoggedEvent<'_>) -> String {
     if !["node.patch", "run.patch"].contains(&line.kind) {
         return wire(run, line);
     }
-    match serde_json::from_str::<RunEvent>(line.body).map(without_bookkeeping) {
+    match RunEvent::read(line.body).map(without_bookkeeping) {
         Ok(event) => wire(run, LoggedEvent { body: Json::of(&event).text(), ..line }),
         // This version cannot parse it, whatever wrote it.
         Err(_) => wire(run, line),

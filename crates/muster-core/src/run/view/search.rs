@@ -105,7 +105,7 @@ impl SearchWords {
         if !is_searchable(line.kind) {
             return Vec::new();
         }
-        let event: RunEvent = serde_json::from_str(line.body)
+        let event = RunEvent::read(line.body)
             .unwrap_or_else(|error| unreachable!("stored events can be read: {error}"));
         let place = Place { run, line, node: event.node_id, turn: event.turn_id };
         if let RunFact::ArtifactCreated(created) = &event.fact {
