@@ -82,11 +82,19 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
         draft: &mut Draft<'_, Self>,
         command: &Self::Command,
     ) -> Result<(), WorkRefusal<Self>>;
-    /// Applies one fact to the documents.
+    /// Applies one fact to the documents, and its intent if it has one.
     fn evolve(
         documents: &mut Documents<Self>,
         event: &Recorded<Self::Event>,
     ) -> Result<Self::Applied, Unloaded<Self>>;
+    /// Applies the intent of an event that is applied already: a draft learns only at the end of a
+    /// call which of its events head an operation.
+    fn evolve_intent(
+        _documents: &mut Documents<Self>,
+        _event: &Recorded<Self::Event>,
+    ) -> Result<(), Unloaded<Self>> {
+        Ok(())
+    }
 }
 
 /// The world as values: what a decision may know besides the documents.
@@ -151,6 +159,8 @@ pub struct Recorded<E> {
     pub at: Timestamp,
     /// Who did it; unknown for events of older versions.
     pub by: Option<Arc<Author>>,
+    /// What the caller asked for, on the first event of an operation that has no document.
+    pub intent: Option<Arc<str>>,
     /// The fact itself.
     pub event: E,
 }

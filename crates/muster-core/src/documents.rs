@@ -13,7 +13,9 @@ mod query;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, SurveyResult};
+pub use query::{
+    EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, SurveyResult,
+};
 
 use crate::{Aggregate, EventStamp, Json, Recorded};
 
@@ -278,6 +280,13 @@ impl<A: Aggregate> Documents<A> {
     /// Adds an event of the current work.
     pub(crate) fn record(&mut self, event: Recorded<A::Event>) {
         self.drafted.push(event);
+    }
+
+    /// Sets the intent of an event of the current work; returns the event.
+    pub(crate) fn name_intent(&mut self, at: usize, intent: &str) -> Option<Recorded<A::Event>> {
+        let recorded = self.drafted.get_mut(at)?;
+        recorded.intent = Some(intent.into());
+        Some(recorded.clone())
     }
 
     /// Events of the current work.

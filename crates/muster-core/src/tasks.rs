@@ -55,7 +55,7 @@ use entity::{Plan, Task, TaskAnswer, Workspace};
 use history::HistoryOperation;
 use id::{CardId, CheckRunId, EntityId, EvidenceId, PlanId, StepId, TaskId};
 use index::{child_index, operation_index, task_index};
-use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
+use memory::{Card, Evidence, NoteEntry, TraceEntry};
 use todos::StepTodos;
 
 /// The room itself.
@@ -81,12 +81,10 @@ pub enum TaskKey {
     /// A record of evidence.
     Evidence(EvidenceId),
     Card(CardId),
-    /// An entry of the notes document, by position.
+    /// An entry of the notes document that is not a note on a step, by position.
     Note(u64),
     /// A card's commit in the trace document, by position.
     Trace(u64),
-    /// Totals of a plan's or task's memory.
-    Memory(EntityId),
     /// An operation of the history, by position.
     Operation(u64),
     CheckRun(CheckRunId),
@@ -127,8 +125,6 @@ pub enum TaskDocument {
     Note(NoteEntry),
     /// A card's commit in the trace document.
     Trace(TraceEntry),
-    /// How much a memory holds.
-    Memory(MemoryCounts),
     Operation(HistoryOperation),
     CheckRun(Box<CheckRecord>),
     /// The tests of a run of a check.
@@ -169,7 +165,6 @@ impl TaskDocument {
             | Self::Card(_)
             | Self::Note(_)
             | Self::Trace(_)
-            | Self::Memory(_)
             | Self::Operation(_)
             | Self::CheckRun(_)
             | Self::CheckTests(_)
@@ -212,7 +207,6 @@ impl Aggregate for TaskAggregate {
             TaskKey::Card(id) => ("card", id.to_string()),
             TaskKey::Note(seq) => ("note", seq.to_string()),
             TaskKey::Trace(seq) => ("trace", seq.to_string()),
-            TaskKey::Memory(id) => ("memory", id.to_string()),
             TaskKey::Operation(seq) => ("operation", seq.to_string()),
             TaskKey::CheckRun(run) => (CHECK_RUN_KIND, run.to_string()),
             TaskKey::CheckTests(run) => ("check_tests", run.to_string()),
@@ -234,7 +228,6 @@ impl Aggregate for TaskAggregate {
             "card" => address.name.parse().ok().map(TaskKey::Card),
             "note" => address.name.parse().ok().map(TaskKey::Note),
             "trace" => address.name.parse().ok().map(TaskKey::Trace),
-            "memory" => address.name.parse().ok().map(TaskKey::Memory),
             "operation" => address.name.parse().ok().map(TaskKey::Operation),
             CHECK_RUN_KIND => address.name.parse().ok().map(TaskKey::CheckRun),
             "check_tests" => address.name.parse().ok().map(TaskKey::CheckTests),
@@ -253,7 +246,6 @@ impl Aggregate for TaskAggregate {
             TaskDocument::Task(task) => serde_json::to_string(task),
             TaskDocument::Answer(kept) => serde_json::to_string(kept),
             TaskDocument::Operation(operation) => serde_json::to_string(operation),
-            TaskDocument::Memory(memory) => serde_json::to_string(memory),
             TaskDocument::Trace(trace) => serde_json::to_string(trace),
             TaskDocument::Note(note) => serde_json::to_string(note),
             TaskDocument::Card(card) => serde_json::to_string(card),
@@ -273,8 +265,9 @@ impl Aggregate for TaskAggregate {
             TaskKey::Plan(_) => serde_json::from_str(body).map(TaskDocument::Plan),
             TaskKey::Task(_) => serde_json::from_str(body).map(TaskDocument::Task),
             TaskKey::Answer(_) => serde_json::from_str(body).map(TaskDocument::Answer),
-            TaskKey::Operation(_) => serde_json::from_str(body).map(TaskDocument::Operation),
-            TaskKey::Memory(_) => serde_json::from_str(body).map(TaskDocument::Memory),
+            TaskKey::Operation(_) => serde_json::from_str(body)
+                .map(HistoryOperation::in_current_form)
+                .map(TaskDocument::Operation),
             TaskKey::Trace(_) => serde_json::from_str(body).map(TaskDocument::Trace),
             TaskKey::Note(_) => serde_json::from_str(body).map(TaskDocument::Note),
             TaskKey::Card(_) => serde_json::from_str(body).map(TaskDocument::Card),
@@ -292,7 +285,6 @@ impl Aggregate for TaskAggregate {
         match document {
             TaskDocument::Workspace(_)
             | TaskDocument::Answer(_)
-            | TaskDocument::Memory(_)
             | TaskDocument::CheckTests(_)
             | TaskDocument::CheckLedger(_)
             | TaskDocument::Projects(_)
@@ -377,6 +369,14 @@ impl Aggregate for TaskAggregate {
         documents: &mut Documents<Self>,
         event: &Recorded<TaskEvent>,
     ) -> Result<(), Unloaded<Self>> {
-        evolve::evolve(documents, event)
+        evolve::evolve(documents, event)?;
+        if event.intent.is_some() { Self::evolve_intent(documents, event) } else { Ok(()) }
+    }
+
+    fn evolve_intent(
+        documents: &mut Documents<Self>,
+        event: &Recorded<TaskEvent>,
+    ) -> Result<(), Unloaded<Self>> {
+        evolve::operation_begun(documents, &event.event)
     }
 }

@@ -120,7 +120,9 @@ impl<A: Aggregate> Past<A> {
         row: &DocumentRow,
     ) -> Option<String> {
         let expected = load::document_row::<A>(key, document, row.version);
-        if expected.body != row.body {
+        // Another version may have written the same document in other words.
+        let is_same = || A::decode(key, &row.body).is_ok_and(|stored| stored == *document);
+        if expected.body != row.body && !is_same() {
             return Some(format!("the log adds up to {}, stored is {}", expected.body, row.body));
         }
         if expected.index != row.index {

@@ -276,7 +276,8 @@ pub(crate) fn recorded<A: Aggregate>(
     match serde_json::from_str(&row.body) {
         Ok(event) => {
             let by = author(stream, row)?;
-            Ok(Recorded { global: row.global, seq: row.seq, at: row.at, by, event })
+            let intent = row.intent.as_deref().map(Arc::from);
+            Ok(Recorded { global: row.global, seq: row.seq, at: row.at, by, intent, event })
         }
         Err(error) => Err(StoreError::Damaged {
             place: format!("{stream} event {}", row.seq),
@@ -305,6 +306,7 @@ pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<Eve
         body: encoded(serde_json::to_string(&recorded.event)),
         shown: A::fact(&recorded.event),
         by: recorded.by.as_deref().map(|by| encoded(serde_json::to_string(by))),
+        intent: recorded.intent.as_deref().map(str::to_owned),
     };
     events.iter().map(row).collect()
 }

@@ -59,6 +59,9 @@ struct Entry<E> {
     /// Who did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<Author>,
+    /// What its caller asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    intent: Option<Arc<str>>,
     event: E,
 }
 
@@ -82,7 +85,7 @@ pub fn export<A: Aggregate>(
         }
         for row in &rows {
             positions.push(row.global);
-            let Recorded { seq, at, by, mut event, .. } = load::recorded::<A>(stream, row)?;
+            let Recorded { seq, at, by, intent, mut event, .. } = load::recorded::<A>(stream, row)?;
             let mut strangers = BTreeSet::new();
             A::relocate(&mut event, &mut |position| {
                 number_of(&positions, position).unwrap_or_else(|| {
@@ -96,7 +99,7 @@ pub fn export<A: Aggregate>(
                 return Err(StoreError::Damaged { place, finding }.into());
             }
             let by = by.map(Arc::unwrap_or_clone);
-            let entry = Entry { seq, at_ms: at, by, event };
+            let entry = Entry { seq, at_ms: at, by, intent, event };
             let line = serde_json::to_string(&entry)
                 .unwrap_or_else(|error| unreachable!("domain types are plain JSON: {error}"));
             write(&line)?;
@@ -165,7 +168,14 @@ impl<A: Aggregate> Load<A> {
             let mut event = entry.event.clone();
             A::relocate(&mut event, &mut |number| place(number));
             let by = entry.by.clone().map(Arc::new);
-            Recorded { global: place(entry.seq), seq: entry.seq, at: entry.at_ms, by, event }
+            Recorded {
+                global: place(entry.seq),
+                seq: entry.seq,
+                at: entry.at_ms,
+                by,
+                intent: entry.intent.clone(),
+                event,
+            }
         };
         self.entries.iter().map(placed).collect()
     }

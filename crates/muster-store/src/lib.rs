@@ -184,6 +184,8 @@ pub struct EventRow {
     pub shown: Option<String>,
     /// Who did it, encoded.
     pub by: Option<String>,
+    /// What the caller asked for, on the first event of an operation.
+    pub intent: Option<String>,
 }
 
 /// An event as lists show it.

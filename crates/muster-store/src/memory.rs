@@ -9,7 +9,9 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark};
+use muster_core::{
+    Address, EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark,
+};
 
 use crate::{
     Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentRow, EventRow,
@@ -343,7 +345,14 @@ fn admits(query: &EventQuery, event: &EventRow) -> bool {
         EventOrder::OldestFirst => query.after.is_none_or(|after| event.global > after),
         EventOrder::NewestFirst => query.after.is_none_or(|after| event.global < after),
     };
+    let chosen = match query.choice {
+        EventChoice::All => true,
+        EventChoice::Kind(kind) => event.kind == kind,
+        EventChoice::Intended => event.intent.is_some(),
+    };
     in_range
+        && chosen
+        && event.global > query.above
         && query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
         && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
 }

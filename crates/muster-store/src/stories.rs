@@ -29,6 +29,7 @@ fn event(global: u64, seq: u64, subject: Option<(&str, &str)>) -> EventRow {
         body: format!("{{\"n\":{global},\"text\":\"Grüße\"}}"),
         shown: None,
         by: None,
+        intent: None,
     }
 }
 

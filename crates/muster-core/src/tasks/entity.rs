@@ -14,6 +14,7 @@ use super::{
     check_gate::{CheckWaiver, WaiverRequest},
     claim::TaskClaim,
     id::{CardId, EntityId, PlanId, TaskId},
+    memory::MemoryCounts,
     step::{Checkpoint, Step},
     tree::StepTree,
 };
@@ -121,6 +122,9 @@ pub struct Meta {
     pub created_at: Timestamp,
     /// When it was changed last.
     pub updated_at: Timestamp,
+    /// How much its memory holds.
+    #[serde(default, skip_serializing_if = "MemoryCounts::is_empty")]
+    pub memory: MemoryCounts,
 }
 
 impl Meta {
@@ -142,6 +146,7 @@ impl Meta {
             created_seq: 0,
             created_at: at,
             updated_at: at,
+            memory: MemoryCounts::default(),
         }
     }
 

@@ -25,6 +25,8 @@ use crate::{
 
 type Applied = TaskLookup<()>;
 
+pub(super) use memory::operation_begun;
+
 /// Time and position of an event.
 #[derive(Clone, Copy)]
 struct Moment {

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("layout/3.sql"),
     include_str!("layout/4.sql"),
     include_str!("layout/5.sql"),
+    include_str!("layout/6.sql"),
 ];
 
 /// The layout of a file.

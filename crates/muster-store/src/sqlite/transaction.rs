@@ -96,7 +96,8 @@ impl<'a> SqliteTransaction<'a> {
             scope,
             event.body,
             event.shown,
-            event.by
+            event.by,
+            event.intent
         ];
         self.run("appended an event", INSERT_EVENT, parameters).map(drop)
     }
@@ -176,8 +177,8 @@ const END_STREAM: &str = "UPDATE stream SET ended = 1 WHERE name = ?1";
 const REMOVE_EVENTS: &str = "DELETE FROM event INDEXED BY event_by_seq WHERE stream = ?1";
 const REMOVE_DOCUMENTS: &str = "DELETE FROM document INDEXED BY document_by_name WHERE stream = ?1";
 const INSERT_EVENT: &str = "\
-    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body, shown, author) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body, shown, author, intent) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 const STORED_INDEX: &str = "\
     SELECT id, ord, parent, status, rank, marks FROM document \
     WHERE stream = ?1 AND kind = ?2 AND name = ?3";

@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
 use super::{
     link::Link,
-    listing::{self, document_columns, event_columns},
+    listing::{self, EventBounds, document_columns, event_columns},
 };
 use crate::{
     CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot, StreamRow,
@@ -115,22 +115,27 @@ impl<L: Deref<Target = Link>> View<L> {
         Ok(low)
     }
 
-    /// An event query's bound as a number of the stream, where events are found by number.
-    fn bound(
+    /// An event query's bounds: positions, or numbers of the stream where events are found by
+    /// number.
+    fn bounds(
         &mut self,
         name: &str,
         stream: i64,
         query: &EventQuery,
-    ) -> Result<Option<u64>, StoreError> {
-        let by_number = query.entity.is_none() && query.scope.is_none();
-        Ok(match (query.after.filter(|_| by_number), query.order) {
-            (None, _) => None,
-            (Some(0), _) => Some(0),
+    ) -> Result<EventBounds, StoreError> {
+        let EventQuery { after, above, .. } = *query;
+        if query.entity.is_some() || query.scope.is_some() {
+            return Ok(EventBounds { after, above });
+        }
+        let after = match (after, query.order) {
+            (None | Some(0), _) => after,
             (Some(after), EventOrder::OldestFirst) => Some(self.number_at(name, stream, after)?),
             (Some(after), EventOrder::NewestFirst) => {
                 Some(self.number_at(name, stream, after - 1)? + 1)
             }
-        })
+        };
+        let above = if above == 0 { 0 } else { self.number_at(name, stream, above)? };
+        Ok(EventBounds { after, above })
     }
 
     fn one<T>(
@@ -304,8 +309,8 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
     fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError> {
         let name = stream;
         let Some(stream) = self.stream(name)? else { return Ok(Vec::new()) };
-        let after = self.bound(name, stream, query)?;
-        let question = listing::events(stream, query, after);
+        let bounds = self.bounds(name, stream, query)?;
+        let question = listing::events(stream, query, bounds);
         let parameters = params_from_iter(question.parameters);
         self.many("listed events", &question.sql, parameters, event)
     }
@@ -317,8 +322,8 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
     ) -> Result<Option<Vec<ShownRow>>, StoreError> {
         let name = stream;
         let Some(stream) = self.stream(name)? else { return Ok(Some(Vec::new())) };
-        let after = self.bound(name, stream, query)?;
-        let question = listing::shown(stream, query, after);
+        let bounds = self.bounds(name, stream, query)?;
+        let question = listing::shown(stream, query, bounds);
         let parameters = params_from_iter(question.parameters);
         let read = |row: &Row<'_>| {
             let global = row.get(0)?;
@@ -373,6 +378,7 @@ fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         body: row.get(6)?,
         shown: row.get(7)?,
         by: row.get(8)?,
+        intent: row.get(9)?,
     })
 }
 

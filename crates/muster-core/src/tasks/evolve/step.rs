@@ -1,24 +1,21 @@
 //! Steps and the nodes of their sub-plans.
 
-use serde_json::json;
-
 use super::{
     Applied, Moment, apply_derived, apply_plan_move, change_task, change_workspace,
-    memory::{leave_stacks, mirror_note},
+    memory::leave_stacks,
 };
 use crate::{
     Author, ListQuery,
     tasks::{
         TaskDocs, TaskDocument, TaskKey,
+        entity::Task,
         event::{
             Derived, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
             StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
             StopAnswered,
         },
         id::EntityId,
-        memory::STEP_NOTE_SOURCE,
         step::{Checkpoint, ConfirmationSource, NodeFields, Step, StepBlock, StepNode, Waiver},
-        wire,
     },
 };
 
@@ -58,16 +55,10 @@ pub(super) fn defined(docs: &mut TaskDocs, defined: &StepDefined, moment: Moment
 }
 
 pub(super) fn noted(docs: &mut TaskDocs, noted: &StepNoted, moment: Moment) -> Applied {
-    change_step(docs, &noted.step, &Derived::default(), moment, |step| {
-        step.notes = noted.note_seq;
-    })?;
-    // TASKS-NOTE-1: the whole note is also in the notes document.
-    let StepRef { task, step_id, path } = &noted.step;
-    let meta = json!({
-        "source": STEP_NOTE_SOURCE, "task_id": task.task, "step_id": step_id, "path": path,
-        "note_seq": noted.note_seq, "event_id": wire::event_id(moment.seq),
-    });
-    mirror_note(docs, task.task.into(), &noted.note, meta, moment)
+    change_task(docs, noted.step.task.task, |task| {
+        apply_to_step(task, &noted.step, moment, |step| step.notes = noted.note_seq);
+        task.meta.memory.notes += 1;
+    })
 }
 
 pub(super) fn stop_answered(
@@ -247,13 +238,18 @@ pub(super) fn change_step(
     change: impl FnOnce(&mut Step),
 ) -> Applied {
     change_task(docs, place.task.task, |task| {
-        if let Some(step) = task.steps.at_mut(&place.path) {
-            change(step);
-            step.updated_at = moment.at;
-        }
-        task.meta.revision = place.task.revision;
-        task.meta.updated_at = moment.at;
+        apply_to_step(task, place, moment, change);
         apply_derived(task, derived, moment);
     })?;
     apply_plan_move(docs, derived, moment)
+}
+
+/// Changes a step and moves its task to the next revision.
+fn apply_to_step(task: &mut Task, place: &StepRef, moment: Moment, change: impl FnOnce(&mut Step)) {
+    if let Some(step) = task.steps.at_mut(&place.path) {
+        change(step);
+        step.updated_at = moment.at;
+    }
+    task.meta.revision = place.task.revision;
+    task.meta.updated_at = moment.at;
 }
