@@ -44,6 +44,18 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     fn key(address: &Address) -> Option<Self::Key>;
     /// The document's text in the store.
     fn encode(document: &Self::Document) -> serde_json::Result<String>;
+    /// How many pieces that text has, which the store writes one by one.
+    fn pieces(_document: &Self::Document) -> usize {
+        1
+    }
+    /// The pieces, joined what [`Self::encode`] returns; `None` for those that are the same as
+    /// before.
+    fn encode_pieces(
+        document: &Self::Document,
+        _before: Option<&Self::Document>,
+    ) -> serde_json::Result<Vec<Option<String>>> {
+        Ok(vec![Some(Self::encode(document)?)])
+    }
     /// Decodes a document from its stored form.
     fn decode(key: &Self::Key, body: &str) -> serde_json::Result<Self::Document>;
     /// The columns that lists filter and sort by.

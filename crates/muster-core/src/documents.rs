@@ -128,6 +128,11 @@ impl<A: Aggregate> Documents<A> {
         }
     }
 
+    /// The document as the store holds it, if it was loaded and exists.
+    pub fn stored(&self, key: &A::Key) -> Option<&A::Document> {
+        self.loaded.get(key)?.as_deref()
+    }
+
     /// The document for changing; copies it into the current call on first use.
     pub fn edit(&mut self, key: &A::Key) -> Result<Option<&mut A::Document>, Unloaded<A>> {
         if !self.current.contains_key(key) {
@@ -287,6 +292,11 @@ impl<A: Aggregate> Documents<A> {
         let recorded = self.drafted.get_mut(at)?;
         recorded.intent = Some(intent.into());
         Some(recorded.clone())
+    }
+
+    /// Ends the current work: its events are the caller's from now on.
+    pub(crate) fn take_drafted(&mut self) -> Vec<Recorded<A::Event>> {
+        std::mem::take(&mut self.drafted)
     }
 
     /// Events of the current work.

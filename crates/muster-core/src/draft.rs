@@ -123,6 +123,6 @@ impl<'a, A: Aggregate> Draft<'a, A> {
 
     /// Ends the draft and returns its events; the changed documents stay in the working set.
     pub fn into_events(self) -> Vec<Recorded<A::Event>> {
-        self.events().to_vec()
+        self.documents.take_drafted()
     }
 }

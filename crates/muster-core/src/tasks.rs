@@ -22,6 +22,7 @@ pub mod memory;
 mod optional;
 pub mod patch;
 pub mod path;
+mod pieces;
 pub mod rejection;
 pub mod step;
 pub mod stop;
@@ -256,6 +257,20 @@ impl Aggregate for TaskAggregate {
             TaskDocument::Projects(projects) => serde_json::to_string(projects),
             TaskDocument::Protected(baseline) => serde_json::to_string(baseline),
             TaskDocument::StepTodos(todos) => serde_json::to_string(todos),
+        }
+    }
+
+    fn pieces(document: &TaskDocument) -> usize {
+        document.as_task().map_or(1, pieces::count)
+    }
+
+    fn encode_pieces(
+        document: &TaskDocument,
+        before: Option<&TaskDocument>,
+    ) -> serde_json::Result<Vec<Option<String>>> {
+        match document.as_task().filter(|task| pieces::count(task) > 1) {
+            Some(task) => pieces::encode(task, before.and_then(TaskDocument::as_task)),
+            None => Ok(vec![Some(Self::encode(document)?)]),
         }
     }
 

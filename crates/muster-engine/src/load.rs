@@ -6,9 +6,7 @@ use muster_core::{
     Address, Aggregate, Author, Compact as _, Documents, EventQuery, EventStamp, ListQuery, Need,
     Recorded, Shown, Survey, SurveyResult, WorkRefusal,
 };
-use muster_store::{
-    CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot,
-};
+use muster_store::{CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot};
 
 use crate::cache::Cache;
 
@@ -114,7 +112,7 @@ impl DocumentSource<'_> {
         let (key, document) = decode::<A>(self.stream, row)?;
         let document = Arc::new(document);
         if self.committed {
-            self.cache.keep::<A>(self.stream, row, Arc::clone(&document));
+            self.cache.keep::<A>(self.stream, row, row.body.len(), Arc::clone(&document));
         }
         Ok((key, document))
     }
@@ -293,78 +291,4 @@ fn author(stream: &str, row: &EventRow) -> Result<Option<Arc<Author>>, StoreErro
         finding: error.to_string(),
     };
     serde_json::from_str(by).map(Some).map_err(damaged)
-}
-
-/// Encodes a draft's events as rows.
-pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<EventRow> {
-    let row = |recorded: &Recorded<A::Event>| EventRow {
-        global: recorded.global,
-        seq: recorded.seq,
-        at: recorded.at,
-        kind: A::event_type(&recorded.event).to_owned(),
-        subject: A::subject(&recorded.event),
-        body: encoded(serde_json::to_string(&recorded.event)),
-        shown: A::fact(&recorded.event),
-        by: recorded.by.as_deref().map(|by| encoded(serde_json::to_string(by))),
-        intent: recorded.intent.as_deref().map(str::to_owned),
-    };
-    events.iter().map(row).collect()
-}
-
-/// Encodes a draft's document changes as rows, as of a log position.
-pub(crate) fn document_changes<A: Aggregate>(
-    documents: &Documents<A>,
-    version: u64,
-) -> Vec<DocumentChange> {
-    let change = |(key, document): (&A::Key, Option<&A::Document>)| match document {
-        Some(document) => put::<A>(key, document, version),
-        None => DocumentChange::Remove(A::address(key)),
-    };
-    documents.changes().map(change).collect()
-}
-
-/// Caches the documents that a committed draft has changed.
-pub(crate) fn keep_changes<A: Aggregate>(
-    stream: &str,
-    documents: &Documents<A>,
-    changes: &[DocumentChange],
-    cache: &Cache,
-) {
-    for ((_, document), change) in documents.changed().zip(changes) {
-        if let (Some(document), DocumentChange::Put(row, _)) = (document, change) {
-            cache.keep::<A>(stream, row, Arc::clone(document));
-        }
-    }
-}
-
-/// The change that writes a document and its brief.
-pub(crate) fn put<A: Aggregate>(
-    key: &A::Key,
-    document: &A::Document,
-    version: u64,
-) -> DocumentChange {
-    DocumentChange::Put(document_row::<A>(key, document, version), brief::<A>(document))
-}
-
-/// The stored text of a document's brief, if it has one.
-pub(crate) fn brief<A: Aggregate>(document: &A::Document) -> Option<String> {
-    A::brief(document).map(|brief| brief.write())
-}
-
-/// The row of a document.
-pub(crate) fn document_row<A: Aggregate>(
-    key: &A::Key,
-    document: &A::Document,
-    version: u64,
-) -> DocumentRow {
-    DocumentRow {
-        address: A::address(key),
-        index: A::index(document),
-        version,
-        body: encoded(A::encode(document)),
-    }
-}
-
-fn encoded(text: serde_json::Result<String>) -> String {
-    text.unwrap_or_else(|error| unreachable!("domain types are plain JSON: {error}"))
 }

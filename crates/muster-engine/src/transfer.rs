@@ -15,7 +15,7 @@ use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    load,
+    load, rows,
     writer::{JobClaim, WriterJob},
 };
 
@@ -200,7 +200,7 @@ impl<A: Aggregate> Load<A> {
         let version = head.global + fresh.len() as u64;
         let mut documents: Vec<DocumentChange> = replay
             .documents()
-            .map(|(key, document)| load::put::<A>(key, document, version))
+            .map(|(key, document)| rows::put::<A>(key, document, version))
             .collect();
         let mut gone: BTreeSet<Address> =
             transaction.documents(stream)?.into_iter().map(|row| row.address).collect();
@@ -210,7 +210,7 @@ impl<A: Aggregate> Load<A> {
             }
         }
         documents.extend(gone.into_iter().map(DocumentChange::Remove));
-        let rows = load::event_rows::<A>(fresh);
+        let rows = rows::event_rows::<A>(fresh);
         transaction.append(&Append { stream, events: &rows, documents: &documents })?;
         Ok(Ok(fresh.len() as u64))
     }

@@ -14,8 +14,9 @@ use muster_core::{
 };
 
 use crate::{
-    Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentRow, EventRow,
-    SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, Transaction, position,
+    Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentPieces, DocumentRow,
+    EventRow, SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, Transaction,
+    position,
 };
 
 #[derive(Default)]
@@ -53,6 +54,8 @@ struct Document {
     born: u64,
     row: Arc<DocumentRow>,
     brief: Option<Arc<str>>,
+    /// The pieces of the body after the first.
+    pieces: Vec<Arc<str>>,
 }
 
 impl MemoryStore {
@@ -125,6 +128,12 @@ crate::delegate::reads!(MemoryTransaction<'_>, state);
 impl Transaction for MemoryTransaction<'_> {
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
         self.state.advance(append)
+    }
+
+    fn pieces(&mut self, stream: &str, address: &Address) -> Result<usize, StoreError> {
+        let stream = self.state.streams.get(stream);
+        let document = stream.and_then(|stream| stream.documents.get(address));
+        Ok(document.map_or(0, |document| 1 + document.pieces.len()))
     }
 
     fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError> {
@@ -201,13 +210,38 @@ impl State {
 }
 
 impl Stream {
+    fn in_pieces(
+        &self,
+        DocumentPieces { first, rest, brief }: &DocumentPieces,
+        now: u64,
+    ) -> Document {
+        let old = self.documents.get(&first.address);
+        let mut pieces: Vec<Arc<str>> = Vec::new();
+        for (at, piece) in rest.iter().enumerate() {
+            let kept = || old.and_then(|old| old.pieces.get(at).cloned());
+            pieces.extend(piece.as_deref().map(Arc::from).or_else(kept));
+        }
+        let body = [&*first.body].into_iter().chain(pieces.iter().map(AsRef::as_ref)).collect();
+        Document {
+            born: old.map_or(now, |document| document.born),
+            row: Arc::new(DocumentRow { body, ..first.clone() }),
+            brief: brief.as_deref().map(Arc::from),
+            pieces,
+        }
+    }
+
     fn change(&mut self, change: &DocumentChange, now: u64) {
         match change {
             DocumentChange::Put(row, brief) => {
                 let born = self.documents.get(&row.address).map_or(now, |document| document.born);
                 let brief = brief.as_deref().map(Arc::from);
-                let document = Document { born, row: Arc::new(row.clone()), brief };
+                let document =
+                    Document { born, row: Arc::new(row.clone()), brief, pieces: Vec::new() };
                 self.documents.insert(row.address.clone(), document);
+            }
+            DocumentChange::PutPieces(change) => {
+                let document = self.in_pieces(change, now);
+                self.documents.insert(change.first.address.clone(), document);
             }
             DocumentChange::Remove(address) => {
                 self.documents.remove(address);

@@ -5,6 +5,7 @@
 mod catalogue;
 mod ending;
 mod lists;
+mod pieces;
 mod slices;
 
 use std::{borrow::Cow, sync::mpsc, thread};
@@ -318,6 +319,11 @@ macro_rules! told_on {
                 [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
             );
             told_on!($fresh, super::slices, [event_slices_are_read_both_ways]);
+            told_on!(
+                $fresh,
+                super::pieces,
+                [a_body_is_its_pieces_in_order, pieces_come_and_go_with_their_document]
+            );
             told_on!(
                 $fresh,
                 super::ending,

@@ -139,6 +139,16 @@ fn change_task(docs: &mut TaskDocs, id: TaskId, change: impl FnOnce(&mut Task)) 
     update_dependents(docs, id.into(), before.status, after.status)
 }
 
+/// Changes what no sum counts.
+fn touch_task(docs: &mut TaskDocs, id: TaskId, change: impl FnOnce(&mut Task)) -> Applied {
+    if let Some(TaskDocument::Task(task)) = docs.edit(&TaskKey::Task(id))? {
+        let before = task.tally();
+        change(task);
+        debug_assert_eq!(before, task.tally(), "{id} counts otherwise");
+    }
+    Ok(())
+}
+
 /// Changes a plan and passes a new status on to the counts and its dependents.
 fn change_plan(docs: &mut TaskDocs, id: PlanId, change: impl FnOnce(&mut Plan)) -> Applied {
     let Some(TaskDocument::Plan(plan)) = docs.edit(&TaskKey::Plan(id))? else { return Ok(()) };

@@ -49,6 +49,12 @@ const QUESTIONS: &[Question] = &[
               WHERE document NOT IN (SELECT id FROM document)",
     },
     Question {
+        since: 6,
+        place: "piece",
+        sql: "SELECT id || ' is a piece of no document' FROM piece WHERE id >> 20 NOT IN \
+              (SELECT id FROM document WHERE (marks & 256) <> 0)",
+    },
+    Question {
         since: 1,
         place: "document",
         sql: "SELECT kind || ' ' || name || ' has version ' || version || \

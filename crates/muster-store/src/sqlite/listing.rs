@@ -55,10 +55,15 @@ impl<'a> ListStatement<'a> {
 const PARAMETERS: [&str; 12] =
     ["?1", "?2", "?3", "?4", "?5", "?6", "?7", "?8", "?9", "?10", "?11", "?12"];
 
-/// Columns of a document, in the order in which a row is read.
+/// Columns of a document, in the order in which a row is read. The mark 256 says that the body
+/// continues in `piece`.
 macro_rules! document_columns {
     () => {
-        "name, version, ord, parent, status, rank, marks, body"
+        "name, version, ord, parent, status, rank, marks, \
+         CASE WHEN (marks & 256) = 0 THEN body ELSE body || \
+         (SELECT group_concat(text, '') FROM (SELECT piece.body AS text FROM piece \
+         WHERE piece.id BETWEEN document.id << 20 AND (document.id << 20) + 1048575 \
+         ORDER BY piece.id)) END"
     };
 }
 

@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 use super::{
     link::Link,
     listing::{self, EventBounds, document_columns, event_columns},
+    pieces,
 };
 use crate::{
     CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot, StreamRow,
@@ -19,9 +20,17 @@ use crate::{
 pub(super) struct View<L> {
     link: L,
     global: u64,
-    /// The stream that was looked up last; a stream's id never changes.
-    known: Option<(String, i64)>,
-    /// Whether the stream whose head was read last has ended.
+    /// The stream that was looked up last. It stays as it is until the view's own transaction
+    /// appends to it.
+    known: Option<KnownStream>,
+}
+
+/// The row of a stream.
+#[derive(Clone)]
+struct KnownStream {
+    name: String,
+    id: i64,
+    seq: u64,
     ended: bool,
 }
 
@@ -29,7 +38,7 @@ impl<L: Deref<Target = Link>> View<L> {
     /// Starts reading; the connection's transaction sees this snapshot from now on.
     pub(super) fn new(link: L) -> Result<Self, StoreError> {
         let global = newest(&link)?;
-        Ok(Self { link, global, known: None, ended: false })
+        Ok(Self { link, global, known: None })
     }
 
     pub(super) fn link(&self) -> &Link {
@@ -41,29 +50,31 @@ impl<L: Deref<Target = Link>> View<L> {
         &mut self.link
     }
 
-    /// Whether the stream whose head was read last has ended.
-    pub(super) fn is_ended(&self) -> bool {
-        self.ended
+    pub(super) fn is_ended(&mut self, stream: &str) -> Result<bool, StoreError> {
+        Ok(self.look_up(stream)?.is_some_and(|stream| stream.ended))
     }
 
     /// Accounts for what the transaction itself has appended.
     pub(super) fn advance(&mut self, global: u64) {
         self.global = global;
+        self.known = None;
     }
 
     /// The number of the stream in other tables, if it was ever written to.
     pub(super) fn stream(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
-        if let Some((known, id)) = &self.known
-            && known == name
-        {
-            return Ok(Some(*id));
+        Ok(self.look_up(name)?.map(|stream| stream.id))
+    }
+
+    fn look_up(&mut self, name: &str) -> Result<Option<&KnownStream>, StoreError> {
+        if self.known.as_ref().is_none_or(|known| known.name != name) {
+            let sql = "SELECT id, seq, ended FROM stream WHERE name = ?1";
+            let read = |row: &Row<'_>| {
+                let (id, seq, ended) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(KnownStream { name: name.to_owned(), id, seq, ended })
+            };
+            self.known = self.one("looked up a stream", sql, [name], read)?;
         }
-        let sql = "SELECT id FROM stream WHERE name = ?1";
-        let id: Option<i64> = self.one("looked up a stream", sql, [name], |row| row.get(0))?;
-        if let Some(id) = id {
-            self.known = Some((name.to_owned(), id));
-        }
-        Ok(id)
+        Ok(self.known.as_ref())
     }
 
     /// The statuses that a list is merged from: the requested ones, or the existing ones. `None` if
@@ -184,15 +195,7 @@ pub(super) fn newest(link: &Link) -> Result<u64, StoreError> {
 
 impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
-        let sql = "SELECT id, seq, ended FROM stream WHERE name = ?1";
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        self.ended = false;
-        let found = self.one("read a stream's head", sql, [stream], read)?;
-        let Some((id, seq, ended)) = found else {
-            return Ok(LogPosition { global: self.global, seq: 0 });
-        };
-        self.ended = ended;
-        self.known = Some((stream.to_owned(), id));
+        let seq = self.look_up(stream)?.map_or(0, |stream| stream.seq);
         Ok(LogPosition { global: self.global, seq })
     }
 
@@ -359,7 +362,7 @@ fn document(kind: Cow<'static, str>, row: &Row<'_>) -> rusqlite::Result<Document
             parent: row.get(3)?,
             status: Cow::Owned(row.get(4)?),
             rank: row.get(5)?,
-            marks: row.get(6)?,
+            marks: pieces::marks(row.get(6)?),
         },
         body: row.get(7)?,
     })

@@ -101,6 +101,7 @@ fn survivors(changes: &[DocumentChange]) -> Vec<DocumentRow> {
                     None => rows.push(row.clone()),
                 }
             }
+            DocumentChange::PutPieces(_) => unreachable!("another chapter writes pieces"),
             DocumentChange::Remove(address) => rows.retain(|row| row.address != *address),
         }
     }

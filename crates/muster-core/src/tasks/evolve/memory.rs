@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Applied, Moment, change_meta, change_task, change_workspace};
+use super::{Applied, Moment, change_meta, change_plan, change_task, change_workspace, touch_task};
 use crate::{
     Author, ListQuery,
     tasks::{
@@ -25,7 +25,10 @@ pub(super) fn change_counts(
     id: EntityId,
     change: impl FnOnce(&mut MemoryCounts),
 ) -> Applied {
-    change_meta(docs, id, |meta| change(&mut meta.memory))
+    match id {
+        EntityId::Plan(id) => change_plan(docs, id, |plan| change(&mut plan.meta.memory)),
+        EntityId::Task(id) => touch_task(docs, id, |task| change(&mut task.meta.memory)),
+    }
 }
 
 pub(super) fn evidence_captured(

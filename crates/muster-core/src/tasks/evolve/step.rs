@@ -2,13 +2,12 @@
 
 use super::{
     Applied, Moment, apply_derived, apply_plan_move, change_task, change_workspace,
-    memory::leave_stacks,
+    memory::leave_stacks, touch_task,
 };
 use crate::{
     Author, ListQuery,
     tasks::{
         TaskDocs, TaskDocument, TaskKey,
-        entity::Task,
         event::{
             Derived, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
             StepNodeDeleted, StepNoted, StepRef, StepReopened, StepVerified, StepsAdded,
@@ -55,9 +54,12 @@ pub(super) fn defined(docs: &mut TaskDocs, defined: &StepDefined, moment: Moment
 }
 
 pub(super) fn noted(docs: &mut TaskDocs, noted: &StepNoted, moment: Moment) -> Applied {
-    change_task(docs, noted.step.task.task, |task| {
-        apply_to_step(task, &noted.step, moment, |step| step.notes = noted.note_seq);
-        task.meta.memory.notes += 1;
+    let StepRef { task, path, .. } = &noted.step;
+    touch_task(docs, task.task, |document| {
+        document.steps.count_note(path, noted.note_seq, moment.at);
+        document.meta.revision = task.revision;
+        document.meta.updated_at = moment.at;
+        document.meta.memory.notes += 1;
     })
 }
 
@@ -238,18 +240,13 @@ pub(super) fn change_step(
     change: impl FnOnce(&mut Step),
 ) -> Applied {
     change_task(docs, place.task.task, |task| {
-        apply_to_step(task, place, moment, change);
+        if let Some(step) = task.steps.at_mut(&place.path) {
+            change(step);
+            step.updated_at = moment.at;
+        }
+        task.meta.revision = place.task.revision;
+        task.meta.updated_at = moment.at;
         apply_derived(task, derived, moment);
     })?;
     apply_plan_move(docs, derived, moment)
-}
-
-/// Changes a step and moves its task to the next revision.
-fn apply_to_step(task: &mut Task, place: &StepRef, moment: Moment, change: impl FnOnce(&mut Step)) {
-    if let Some(step) = task.steps.at_mut(&place.path) {
-        change(step);
-        step.updated_at = moment.at;
-    }
-    task.meta.revision = place.task.revision;
-    task.meta.updated_at = moment.at;
 }

@@ -102,7 +102,9 @@ fn no_query_scans_a_table_and_only_marked_by_rank_sorts() {
         let plan = plan(&link, &listing::documents(1, &query, &asked(&query)));
         let text = plan.join("\n");
         assert!(text.contains("SEARCH document USING INDEX"), "{query:?}\n{text}");
-        assert!(!text.contains("SCAN"), "{query:?}\n{text}");
+        // The pieces of a body are read as they are found.
+        let tables = text.replace("SCAN (subquery", "");
+        assert!(!tables.contains("SCAN"), "{query:?}\n{text}");
         assert_eq!(text.contains("TEMP B-TREE"), sorts(&query), "{query:?}\n{text}");
         let text = self::plan(&link, &listing::briefs(1, &query, &asked(&query))).join("\n");
         let reads_documents = text.contains("SEARCH document USING INDEX");
