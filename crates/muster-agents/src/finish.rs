@@ -198,11 +198,8 @@ fn context(docs: &Documents<Room>, id: TurnId, reads_text: bool) -> Lookup<Optio
 /// would scan all events of the node.
 fn events(docs: &Documents<Room>, turn: &NodeTurn) -> Lookup<Vec<RunEvent>> {
     let mut query = EventQuery {
-        entity: None,
         scope: Some(turn.id.to_string()),
-        after: None,
-        order: EventOrder::OldestFirst,
-        limit: EVENTS_AT_ONCE,
+        ..EventQuery::of(EventOrder::OldestFirst, EVENTS_AT_ONCE)
     };
     let mut found = Vec::new();
     for _ in 0..EVENT_PAGES_MAX {

@@ -46,6 +46,18 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     fn key(address: &Address) -> Option<Self::Key>;
     /// The document's text in the store.
     fn encode(document: &Self::Document) -> serde_json::Result<String>;
+    /// How many pieces that text has, which the store writes one by one.
+    fn pieces(_document: &Self::Document) -> usize {
+        1
+    }
+    /// The pieces, joined what [`Self::encode`] returns; `None` for those that are the same as
+    /// before.
+    fn encode_pieces(
+        document: &Self::Document,
+        _before: Option<&Self::Document>,
+    ) -> serde_json::Result<Vec<Option<String>>> {
+        Ok(vec![Some(Self::encode(document)?)])
+    }
     /// Decodes a document from its stored form.
     fn decode(key: &Self::Key, body: &str) -> serde_json::Result<Self::Document>;
     /// The columns that lists filter and sort by.
@@ -92,11 +104,19 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
         draft: &mut Draft<'_, Self>,
         command: &Self::Command,
     ) -> Result<(), WorkRefusal<Self>>;
-    /// Applies one fact to the documents.
+    /// Applies one fact to the documents, and its intent if it has one.
     fn evolve(
         documents: &mut Documents<Self>,
         event: &Recorded<Self::Event>,
     ) -> Result<Self::Applied, Unloaded<Self>>;
+    /// Applies the intent of an event that is applied already: a draft learns only at the end of a
+    /// call which of its events head an operation.
+    fn evolve_intent(
+        _documents: &mut Documents<Self>,
+        _event: &Recorded<Self::Event>,
+    ) -> Result<(), Unloaded<Self>> {
+        Ok(())
+    }
 }
 
 /// The world as values: what a decision may know besides the documents.
@@ -161,6 +181,8 @@ pub struct Recorded<E> {
     pub at: Timestamp,
     /// Who did it; unknown for events of older versions.
     pub by: Option<Arc<Author>>,
+    /// What the caller asked for, on the first event of an operation that has no document.
+    pub intent: Option<Arc<str>>,
     /// The fact itself.
     pub event: E,
 }

@@ -13,7 +13,9 @@ mod query;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub use query::{EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, SurveyResult};
+pub use query::{
+    EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, RankBound, Survey, SurveyResult,
+};
 
 use crate::{Aggregate, EventStamp, Json, Recorded};
 
@@ -126,7 +128,7 @@ impl<A: Aggregate> Documents<A> {
         }
     }
 
-    /// The document as it is in the store, if it was loaded from there.
+    /// The document as the store holds it, if it was loaded and exists.
     pub fn stored(&self, key: &A::Key) -> Option<&A::Document> {
         self.loaded.get(key)?.as_deref()
     }
@@ -283,6 +285,18 @@ impl<A: Aggregate> Documents<A> {
     /// Adds an event of the current work.
     pub(crate) fn record(&mut self, event: Recorded<A::Event>) {
         self.drafted.push(event);
+    }
+
+    /// Sets the intent of an event of the current work; returns the event.
+    pub(crate) fn name_intent(&mut self, at: usize, intent: &str) -> Option<Recorded<A::Event>> {
+        let recorded = self.drafted.get_mut(at)?;
+        recorded.intent = Some(intent.into());
+        Some(recorded.clone())
+    }
+
+    /// Ends the current work: its events are the caller's from now on.
+    pub(crate) fn take_drafted(&mut self) -> Vec<Recorded<A::Event>> {
+        std::mem::take(&mut self.drafted)
     }
 
     /// Events of the current work.

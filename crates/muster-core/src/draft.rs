@@ -69,11 +69,19 @@ impl<'a, A: Aggregate> Draft<'a, A> {
             seq: self.head.seq + count,
             at: self.env.now,
             by,
+            intent: None,
             event,
         };
         let applied = A::evolve(self.documents, &recorded)?;
         self.documents.record(recorded);
         Ok(applied)
+    }
+
+    /// Names what the caller asked for on one of the events of the current call.
+    pub fn intend(&mut self, at: usize, intent: &str) -> Result<(), Unloaded<A>> {
+        let at = self.sealed + at;
+        let Some(recorded) = self.documents.name_intent(at, intent) else { return Ok(()) };
+        A::evolve_intent(self.documents, &recorded)
     }
 
     /// The same draft for a shorter time.
@@ -115,6 +123,6 @@ impl<'a, A: Aggregate> Draft<'a, A> {
 
     /// Ends the draft and returns its events; the changed documents stay in the working set.
     pub fn into_events(self) -> Vec<Recorded<A::Event>> {
-        self.events().to_vec()
+        self.documents.take_drafted()
     }
 }

@@ -38,8 +38,8 @@ pub use compact::{Compact, WholeText};
 pub use connection::ConnectionId;
 pub use cursor::PageCursor;
 pub use documents::{
-    Documents, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown, Slice, Survey,
-    SurveyResult, Unloaded,
+    Documents, EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, Need, RankBound, Shown,
+    Slice, Survey, SurveyResult, Unloaded,
 };
 pub use draft::Draft;
 pub use json::{AnyObject, Json, field, fields, is_deeper_than, text_of};

@@ -22,6 +22,7 @@ pub mod memory;
 mod optional;
 pub mod patch;
 pub mod path;
+mod pieces;
 pub mod rejection;
 pub mod step;
 pub mod stop;
@@ -57,7 +58,7 @@ use entity::{Plan, Task, TaskAnswer, Workspace};
 use history::HistoryOperation;
 use id::{CardId, CheckRunId, EntityId, EvidenceId, PlanId, StepId, TaskId};
 use index::{child_index, operation_index, task_index};
-use memory::{Card, Evidence, MemoryCounts, NoteEntry, TraceEntry};
+use memory::{Card, Evidence, NoteEntry, TraceEntry};
 use todos::StepTodos;
 
 /// The room itself.
@@ -83,12 +84,10 @@ pub enum TaskKey {
     /// A record of evidence.
     Evidence(EvidenceId),
     Card(CardId),
-    /// An entry of the notes document, by position.
+    /// An entry of the notes document that is not a note on a step, by position.
     Note(u64),
     /// A card's commit in the trace document, by position.
     Trace(u64),
-    /// Totals of a plan's or task's memory.
-    Memory(EntityId),
     /// An operation of the history, by position.
     Operation(u64),
     CheckRun(CheckRunId),
@@ -129,8 +128,6 @@ pub enum TaskDocument {
     Note(NoteEntry),
     /// A card's commit in the trace document.
     Trace(TraceEntry),
-    /// How much a memory holds.
-    Memory(MemoryCounts),
     Operation(HistoryOperation),
     CheckRun(Box<CheckRecord>),
     /// The tests of a run of a check.
@@ -171,7 +168,6 @@ impl TaskDocument {
             | Self::Card(_)
             | Self::Note(_)
             | Self::Trace(_)
-            | Self::Memory(_)
             | Self::Operation(_)
             | Self::CheckRun(_)
             | Self::CheckTests(_)
@@ -215,7 +211,6 @@ impl Aggregate for TaskAggregate {
             TaskKey::Card(id) => ("card", id.to_string()),
             TaskKey::Note(seq) => ("note", seq.to_string()),
             TaskKey::Trace(seq) => ("trace", seq.to_string()),
-            TaskKey::Memory(id) => ("memory", id.to_string()),
             TaskKey::Operation(seq) => ("operation", seq.to_string()),
             TaskKey::CheckRun(run) => (CHECK_RUN_KIND, run.to_string()),
             TaskKey::CheckTests(run) => ("check_tests", run.to_string()),
@@ -237,7 +232,6 @@ impl Aggregate for TaskAggregate {
             "card" => address.name.parse().ok().map(TaskKey::Card),
             "note" => address.name.parse().ok().map(TaskKey::Note),
             "trace" => address.name.parse().ok().map(TaskKey::Trace),
-            "memory" => address.name.parse().ok().map(TaskKey::Memory),
             "operation" => address.name.parse().ok().map(TaskKey::Operation),
             CHECK_RUN_KIND => address.name.parse().ok().map(TaskKey::CheckRun),
             "check_tests" => address.name.parse().ok().map(TaskKey::CheckTests),
@@ -256,7 +250,6 @@ impl Aggregate for TaskAggregate {
             TaskDocument::Task(task) => serde_json::to_string(task),
             TaskDocument::Answer(kept) => serde_json::to_string(kept),
             TaskDocument::Operation(operation) => serde_json::to_string(operation),
-            TaskDocument::Memory(memory) => serde_json::to_string(memory),
             TaskDocument::Trace(trace) => serde_json::to_string(trace),
             TaskDocument::Note(note) => serde_json::to_string(note),
             TaskDocument::Card(card) => serde_json::to_string(card),
@@ -270,14 +263,29 @@ impl Aggregate for TaskAggregate {
         }
     }
 
+    fn pieces(document: &TaskDocument) -> usize {
+        document.as_task().map_or(1, pieces::count)
+    }
+
+    fn encode_pieces(
+        document: &TaskDocument,
+        before: Option<&TaskDocument>,
+    ) -> serde_json::Result<Vec<Option<String>>> {
+        match document.as_task().filter(|task| pieces::count(task) > 1) {
+            Some(task) => pieces::encode(task, before.and_then(TaskDocument::as_task)),
+            None => Ok(vec![Some(Self::encode(document)?)]),
+        }
+    }
+
     fn decode(key: &TaskKey, body: &str) -> serde_json::Result<TaskDocument> {
         match key {
             TaskKey::Workspace => serde_json::from_str(body).map(TaskDocument::Workspace),
             TaskKey::Plan(_) => serde_json::from_str(body).map(TaskDocument::Plan),
             TaskKey::Task(_) => serde_json::from_str(body).map(TaskDocument::Task),
             TaskKey::Answer(_) => serde_json::from_str(body).map(TaskDocument::Answer),
-            TaskKey::Operation(_) => serde_json::from_str(body).map(TaskDocument::Operation),
-            TaskKey::Memory(_) => serde_json::from_str(body).map(TaskDocument::Memory),
+            TaskKey::Operation(_) => serde_json::from_str(body)
+                .map(HistoryOperation::in_current_form)
+                .map(TaskDocument::Operation),
             TaskKey::Trace(_) => serde_json::from_str(body).map(TaskDocument::Trace),
             TaskKey::Note(_) => serde_json::from_str(body).map(TaskDocument::Note),
             TaskKey::Card(_) => serde_json::from_str(body).map(TaskDocument::Card),
@@ -295,7 +303,6 @@ impl Aggregate for TaskAggregate {
         match document {
             TaskDocument::Workspace(_)
             | TaskDocument::Answer(_)
-            | TaskDocument::Memory(_)
             | TaskDocument::CheckTests(_)
             | TaskDocument::CheckLedger(_)
             | TaskDocument::Projects(_)
@@ -388,6 +395,14 @@ impl Aggregate for TaskAggregate {
         documents: &mut Documents<Self>,
         event: &Recorded<TaskEvent>,
     ) -> Result<(), Unloaded<Self>> {
-        evolve::evolve(documents, event)
+        evolve::evolve(documents, event)?;
+        if event.intent.is_some() { Self::evolve_intent(documents, event) } else { Ok(()) }
+    }
+
+    fn evolve_intent(
+        documents: &mut Documents<Self>,
+        event: &Recorded<TaskEvent>,
+    ) -> Result<(), Unloaded<Self>> {
+        evolve::operation_begun(documents, &event.event)
     }
 }

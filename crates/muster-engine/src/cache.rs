@@ -51,14 +51,15 @@ impl Cache {
         entry.document.downcast().ok()
     }
 
-    /// Caches the decoded document of a committed row.
+    /// Caches the decoded document of a committed row, which has about this many bytes.
     pub(crate) fn keep<A: Aggregate>(
         &self,
         stream: &str,
         row: &DocumentRow,
+        bytes: usize,
         document: Arc<A::Document>,
     ) {
-        let entry = Entry { version: row.version, bytes: row.body.len(), document };
+        let entry = Entry { version: row.version, bytes, document };
         self.lock().insert(stream, row.address.clone(), entry);
     }
 
@@ -119,7 +120,7 @@ mod tests {
         let index = Index::default();
         let body = " ".repeat(bytes);
         let row = DocumentRow { address: address(number), index, version, body };
-        cache.keep::<TaskAggregate>(STREAM, &row, document);
+        cache.keep::<TaskAggregate>(STREAM, &row, bytes, document);
     }
 
     fn has(cache: &Cache, number: usize, version: u64) -> bool {

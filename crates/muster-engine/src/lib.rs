@@ -14,6 +14,7 @@ mod growth;
 mod large;
 mod load;
 mod multi_stream;
+mod rows;
 mod share;
 pub mod survey;
 #[cfg(test)]

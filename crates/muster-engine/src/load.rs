@@ -1,14 +1,12 @@
 //! Between rows and documents: loads what pure work needs, and turns its draft into rows.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use muster_core::{
     Address, Aggregate, Author, Compact as _, Documents, EventQuery, EventStamp, ListQuery, Need,
-    Recorded, Shown, WorkRefusal, searched_text,
+    Recorded, Shown, WorkRefusal,
 };
-use muster_store::{
-    CatalogueQuery, DocumentChange, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot,
-};
+use muster_store::{CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot};
 
 use crate::{cache::Cache, survey};
 
@@ -129,7 +127,7 @@ impl DocumentSource<'_> {
         let (key, document) = decode::<A>(self.stream, row)?;
         let document = Arc::new(document);
         if self.committed {
-            self.cache.keep::<A>(self.stream, row, Arc::clone(&document));
+            self.cache.keep::<A>(self.stream, row, row.body.len(), Arc::clone(&document));
         }
         Ok((key, document))
     }
@@ -261,7 +259,8 @@ pub(crate) fn recorded<A: Aggregate>(
     match serde_json::from_str(&row.body) {
         Ok(event) => {
             let by = author(stream, row)?;
-            Ok(Recorded { global: row.global, seq: row.seq, at: row.at, by, event })
+            let intent = row.intent.as_deref().map(Arc::from);
+            Ok(Recorded { global: row.global, seq: row.seq, at: row.at, by, intent, event })
         }
         Err(error) => Err(StoreError::Damaged {
             place: format!("{stream} event {}", row.seq),
@@ -277,92 +276,4 @@ fn author(stream: &str, row: &EventRow) -> Result<Option<Arc<Author>>, StoreErro
         finding: error.to_string(),
     };
     serde_json::from_str(by).map(Some).map_err(damaged)
-}
-
-/// Encodes a draft's events as rows.
-pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<EventRow> {
-    let row = |recorded: &Recorded<A::Event>| EventRow {
-        global: recorded.global,
-        seq: recorded.seq,
-        at: recorded.at,
-        kind: A::event_type(&recorded.event).to_owned(),
-        subject: A::subject(&recorded.event),
-        body: encoded(serde_json::to_string(&recorded.event)),
-        shown: A::fact(&recorded.event),
-        by: recorded.by.as_deref().map(|by| encoded(serde_json::to_string(by))),
-    };
-    events.iter().map(row).collect()
-}
-
-/// Encodes a draft's document changes as rows, as of a log position; then what changed documents are
-/// found by, if that is something else than before.
-pub(crate) fn document_changes<A: Aggregate>(
-    documents: &Documents<A>,
-    version: u64,
-) -> Vec<DocumentChange> {
-    let change = |(key, document): (&A::Key, Option<&A::Document>)| match document {
-        Some(document) => put::<A>(key, document, version),
-        None => DocumentChange::Remove(A::address(key)),
-    };
-    let found_by = |(key, document): (&A::Key, Option<&A::Document>)| {
-        let fields = A::searched(document?);
-        let before = documents.stored(key);
-        (before.is_none_or(|before| A::searched(before) != fields))
-            .then(|| search::<A>(key, &fields))?
-    };
-    documents.changes().map(change).chain(documents.changes().filter_map(found_by)).collect()
-}
-
-/// The change that lets a document be found by its fields, if it has any that are searched.
-pub(crate) fn search<A: Aggregate>(
-    key: &A::Key,
-    fields: &[Cow<'_, str>],
-) -> Option<DocumentChange> {
-    Some(DocumentChange::Search(A::address(key), searched_text(fields)?))
-}
-
-/// Caches the documents that a committed draft has changed.
-pub(crate) fn keep_changes<A: Aggregate>(
-    stream: &str,
-    documents: &Documents<A>,
-    changes: &[DocumentChange],
-    cache: &Cache,
-) {
-    for ((_, document), change) in documents.changed().zip(changes) {
-        if let (Some(document), DocumentChange::Put(row, _)) = (document, change) {
-            cache.keep::<A>(stream, row, Arc::clone(document));
-        }
-    }
-}
-
-/// The change that writes a document and its brief.
-pub(crate) fn put<A: Aggregate>(
-    key: &A::Key,
-    document: &A::Document,
-    version: u64,
-) -> DocumentChange {
-    DocumentChange::Put(document_row::<A>(key, document, version), brief::<A>(document))
-}
-
-/// The stored text of a document's brief, if it has one.
-pub(crate) fn brief<A: Aggregate>(document: &A::Document) -> Option<String> {
-    A::brief(document).map(|brief| brief.write())
-}
-
-/// The row of a document.
-pub(crate) fn document_row<A: Aggregate>(
-    key: &A::Key,
-    document: &A::Document,
-    version: u64,
-) -> DocumentRow {
-    DocumentRow {
-        address: A::address(key),
-        index: A::index(document),
-        version,
-        body: encoded(A::encode(document)),
-    }
-}
-
-fn encoded(text: serde_json::Result<String>) -> String {
-    text.unwrap_or_else(|error| unreachable!("domain types are plain JSON: {error}"))
 }

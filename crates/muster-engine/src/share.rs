@@ -9,6 +9,7 @@ use crate::{
     cache::Cache,
     growth::{GrowthHub, StreamCommit},
     load::{self, DocumentSource},
+    rows,
     trees::{self, Trees},
 };
 
@@ -76,9 +77,9 @@ impl<A: Aggregate> StreamWrite<A> {
     /// Writes what was drafted.
     pub(crate) fn append(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError> {
         let Some(last) = self.events.last() else { return Ok(()) };
-        self.changes = load::document_changes(&self.documents, last.global);
-        let rows = load::event_rows::<A>(&self.events);
         let stream = self.stream.as_str();
+        self.changes = rows::document_changes(transaction, stream, &self.documents, last.global)?;
+        let rows = rows::event_rows::<A>(&self.events);
         let documents = self.changes.as_slice();
         if !A::ends(&last.event) {
             return transaction.append(&Append { stream, events: &rows, documents });
@@ -91,7 +92,7 @@ impl<A: Aggregate> StreamWrite<A> {
     /// Caches the changed documents; must only be called after the commit.
     pub(crate) fn keep(&self) {
         let EngineCaches { cache, trees, hub } = &*self.kept;
-        load::keep_changes(&self.stream, &self.documents, &self.changes, cache);
+        rows::keep_changes(&self.stream, &self.documents, &self.changes, cache);
         if let (Some(first), Some(last)) = (self.events.first(), self.events.last()) {
             let changed = self.documents.changes().filter_map(|(_, document)| document);
             let moments = (first.seq - 1, last.seq);

@@ -8,7 +8,10 @@ use muster_core::{
 };
 use muster_store::{Append, DocumentChange, Store, StoreError, TextMatches, Transaction};
 
-use crate::load::{self, DocumentSource};
+use crate::{
+    load::{self, DocumentSource},
+    rows,
+};
 
 /// Rows per page while a list is walked.
 const SURVEY_ROWS: u32 = 500;
@@ -123,7 +126,7 @@ fn fill<A: Aggregate>(
         let mut found_by: Vec<DocumentChange> = Vec::with_capacity(rows.len());
         for row in &rows {
             let (key, document) = load::decode::<A>(stream, row)?;
-            found_by.extend(load::search::<A>(&key, &A::searched(&document)));
+            found_by.extend(rows::search::<A>(&key, &A::searched(&document)));
         }
         transaction.append(&Append { stream, events: &[], documents: &found_by })?;
     }

@@ -15,7 +15,7 @@ use muster_store::{Append, DocumentChange, Store, StoreError, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    load,
+    load, rows,
     writer::{JobClaim, WriterJob},
 };
 
@@ -59,6 +59,9 @@ struct Entry<E> {
     /// Who did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<Author>,
+    /// What its caller asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    intent: Option<Arc<str>>,
     event: E,
 }
 
@@ -82,7 +85,7 @@ pub fn export<A: Aggregate>(
         }
         for row in &rows {
             positions.push(row.global);
-            let Recorded { seq, at, by, mut event, .. } = load::recorded::<A>(stream, row)?;
+            let Recorded { seq, at, by, intent, mut event, .. } = load::recorded::<A>(stream, row)?;
             let mut strangers = BTreeSet::new();
             A::relocate(&mut event, &mut |position| {
                 number_of(&positions, position).unwrap_or_else(|| {
@@ -96,7 +99,7 @@ pub fn export<A: Aggregate>(
                 return Err(StoreError::Damaged { place, finding }.into());
             }
             let by = by.map(Arc::unwrap_or_clone);
-            let entry = Entry { seq, at_ms: at, by, event };
+            let entry = Entry { seq, at_ms: at, by, intent, event };
             let line = serde_json::to_string(&entry)
                 .unwrap_or_else(|error| unreachable!("domain types are plain JSON: {error}"));
             write(&line)?;
@@ -165,7 +168,14 @@ impl<A: Aggregate> Load<A> {
             let mut event = entry.event.clone();
             A::relocate(&mut event, &mut |number| place(number));
             let by = entry.by.clone().map(Arc::new);
-            Recorded { global: place(entry.seq), seq: entry.seq, at: entry.at_ms, by, event }
+            Recorded {
+                global: place(entry.seq),
+                seq: entry.seq,
+                at: entry.at_ms,
+                by,
+                intent: entry.intent.clone(),
+                event,
+            }
         };
         self.entries.iter().map(placed).collect()
     }
@@ -190,7 +200,7 @@ impl<A: Aggregate> Load<A> {
         let version = head.global + fresh.len() as u64;
         let mut documents: Vec<DocumentChange> = replay
             .documents()
-            .map(|(key, document)| load::put::<A>(key, document, version))
+            .map(|(key, document)| rows::put::<A>(key, document, version))
             .collect();
         let mut gone: BTreeSet<Address> =
             transaction.documents(stream)?.into_iter().map(|row| row.address).collect();
@@ -202,9 +212,9 @@ impl<A: Aggregate> Load<A> {
         documents.extend(gone.into_iter().map(DocumentChange::Remove));
         let found_by = replay
             .documents()
-            .filter_map(|(key, document)| load::search::<A>(key, &A::searched(document)));
+            .filter_map(|(key, document)| rows::search::<A>(key, &A::searched(document)));
         documents.extend(found_by);
-        let rows = load::event_rows::<A>(fresh);
+        let rows = rows::event_rows::<A>(fresh);
         transaction.append(&Append { stream, events: &rows, documents: &documents })?;
         Ok(Ok(fresh.len() as u64))
     }

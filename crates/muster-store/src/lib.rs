@@ -162,6 +162,9 @@ pub trait Transaction: StoreSnapshot {
     /// The events' positions must continue the log; anything else is rejected as damage.
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError>;
 
+    /// How many pieces the body of a document is stored in; zero if there is none.
+    fn pieces(&mut self, stream: &str, address: &Address) -> Result<usize, StoreError>;
+
     /// Appends the last events of a stream, at least one, and removes everything that was in it
     /// before: events and documents. The stream keeps its head and its last events, and accepts
     /// nothing more, so that its name is never reused.
@@ -205,6 +208,8 @@ pub struct EventRow {
     pub shown: Option<String>,
     /// Who did it, encoded.
     pub by: Option<String>,
+    /// What the caller asked for, on the first event of an operation.
+    pub intent: Option<String>,
 }
 
 /// An event as lists show it.
@@ -247,9 +252,23 @@ pub struct CatalogueQuery {
 pub enum DocumentChange {
     /// Insert or replace, together with what lists show of it.
     Put(DocumentRow, Option<String>),
+    /// The same for a body in several pieces.
+    PutPieces(DocumentPieces),
     /// Find an existing document by this string from now on.
     Search(Address, String),
     Remove(Address),
+}
+
+/// A document whose body is written in pieces, so that those that stay need not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentPieces {
+    /// The document; its body is only the first piece.
+    pub first: DocumentRow,
+    /// The other pieces; `None` for one that is stored already. Only a document with as many
+    /// pieces as [`Transaction::pieces`] says has such.
+    pub rest: Vec<Option<String>>,
+    /// What lists show of it.
+    pub brief: Option<String>,
 }
 
 /// A stream and its head.

@@ -9,11 +9,13 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark};
+use muster_core::{
+    Address, EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark,
+};
 
 use crate::{
-    Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentRow, EventRow,
-    SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, TextMatches,
+    Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentPieces, DocumentRow,
+    EventRow, SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, TextMatches,
     Transaction, position,
 };
 
@@ -53,6 +55,8 @@ struct Document {
     row: Arc<DocumentRow>,
     brief: Option<Arc<str>>,
     searched: Option<Arc<str>>,
+    /// The pieces of the body after the first.
+    pieces: Vec<Arc<str>>,
 }
 
 impl MemoryStore {
@@ -125,6 +129,12 @@ crate::delegate::reads!(MemoryTransaction<'_>, state);
 impl Transaction for MemoryTransaction<'_> {
     fn append(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
         self.state.advance(append)
+    }
+
+    fn pieces(&mut self, stream: &str, address: &Address) -> Result<usize, StoreError> {
+        let stream = self.state.streams.get(stream);
+        let document = stream.and_then(|stream| stream.documents.get(address));
+        Ok(document.map_or(0, |document| 1 + document.pieces.len()))
     }
 
     fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError> {
@@ -206,6 +216,27 @@ impl State {
 }
 
 impl Stream {
+    fn in_pieces(
+        &self,
+        DocumentPieces { first, rest, brief }: &DocumentPieces,
+        now: u64,
+    ) -> Document {
+        let old = self.documents.get(&first.address);
+        let mut pieces: Vec<Arc<str>> = Vec::new();
+        for (at, piece) in rest.iter().enumerate() {
+            let kept = || old.and_then(|old| old.pieces.get(at).cloned());
+            pieces.extend(piece.as_deref().map(Arc::from).or_else(kept));
+        }
+        let body = [&*first.body].into_iter().chain(pieces.iter().map(AsRef::as_ref)).collect();
+        Document {
+            born: old.map_or(now, |document| document.born),
+            row: Arc::new(DocumentRow { body, ..first.clone() }),
+            brief: brief.as_deref().map(Arc::from),
+            searched: old.and_then(|document| document.searched.clone()),
+            pieces,
+        }
+    }
+
     fn change(&mut self, change: &DocumentChange, now: u64) {
         match change {
             DocumentChange::Put(row, brief) => {
@@ -213,8 +244,14 @@ impl Stream {
                 let born = before.map_or(now, |document| document.born);
                 let searched = before.and_then(|document| document.searched.clone());
                 let brief = brief.as_deref().map(Arc::from);
-                let document = Document { born, row: Arc::new(row.clone()), brief, searched };
-                self.documents.insert(row.address.clone(), document);
+                let pieces = Vec::new();
+                let row = Arc::new(row.clone());
+                let address = row.address.clone();
+                self.documents.insert(address, Document { born, row, brief, searched, pieces });
+            }
+            DocumentChange::PutPieces(change) => {
+                let document = self.in_pieces(change, now);
+                self.documents.insert(change.first.address.clone(), document);
             }
             DocumentChange::Search(address, text) => {
                 if let Some(document) = self.documents.get_mut(address) {
@@ -386,7 +423,14 @@ fn admits(query: &EventQuery, event: &EventRow) -> bool {
         EventOrder::OldestFirst => query.after.is_none_or(|after| event.global > after),
         EventOrder::NewestFirst => query.after.is_none_or(|after| event.global < after),
     };
+    let chosen = match query.choice {
+        EventChoice::All => true,
+        EventChoice::Kind(kind) => event.kind == kind,
+        EventChoice::Intended => event.intent.is_some(),
+    };
     in_range
+        && chosen
+        && event.global > query.above
         && query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
         && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
 }

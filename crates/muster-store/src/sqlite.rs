@@ -20,6 +20,7 @@ mod layout;
 mod link;
 mod listing;
 mod opening;
+mod pieces;
 mod place;
 mod pool;
 mod queue;

@@ -5,6 +5,7 @@
 mod catalogue;
 mod ending;
 mod lists;
+mod pieces;
 mod search;
 mod slices;
 
@@ -30,6 +31,7 @@ fn event(global: u64, seq: u64, subject: Option<(&str, &str)>) -> EventRow {
         body: format!("{{\"n\":{global},\"text\":\"Grüße\"}}"),
         shown: None,
         by: None,
+        intent: None,
     }
 }
 
@@ -327,6 +329,11 @@ macro_rules! told_on {
                 ]
             );
             told_on!($fresh, super::slices, [event_slices_are_read_both_ways]);
+            told_on!(
+                $fresh,
+                super::pieces,
+                [a_body_is_its_pieces_in_order, pieces_come_and_go_with_their_document]
+            );
             told_on!(
                 $fresh,
                 super::ending,

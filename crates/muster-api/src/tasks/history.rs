@@ -1,12 +1,12 @@
 //! `tasks_history`.
 
 use muster_core::{
-    Author, ListOrder, ListQuery, field,
+    Author, ListQuery, field,
     tasks::{
         TaskDocument, fields,
         history::{
-            AddedParts, DerivedChange, FieldValues, HistoryOperation as Entry, OperationChange,
-            OperationState,
+            self, AddedParts, DerivedChange, FieldValues, HistoryOperation as Entry, HistoryQuery,
+            OperationChange, OperationState,
         },
         id::{EntityId, WorkspaceId},
         lookup,
@@ -164,19 +164,14 @@ impl Operation for TasksHistory {
             if let Some(id) = named {
                 lookup::revision(docs, id)?;
             }
-            let query = ListQuery {
-                order: ListOrder::Descending,
-                after: Some(self.cursor.unwrap_or(i64::MAX.unsigned_abs())),
-                limit: Some(limit + 1),
-                ..operations(named)
-            };
-            let rows = docs.list(&query)?;
+            let query =
+                HistoryQuery { entity: named, before: self.cursor, above: 0, limit: limit + 1 };
+            let rows = history::newest_first(docs, &query)?;
             let has_more = rows.len() > limit as usize;
             let shown: Vec<OperationView> = rows
-                .into_iter()
+                .iter()
                 .take(limit as usize)
-                .filter_map(as_operation)
-                .map(OperationView::of)
+                .map(|operation| OperationView::of(operation))
                 .collect();
             let next_cursor = shown.last().filter(|_| has_more).map(|entry| entry.seq);
             let pagination = TaskHistoryPage {

@@ -5,7 +5,7 @@ use muster_core::{
     tasks::{
         TaskCommand, TaskDocs, TaskEvent, TaskKey, TaskRejection, TaskResult,
         event::Restored,
-        history::{HistoryOperation as Entry, OperationState},
+        history::{self, HistoryOperation as Entry, HistoryQuery, OperationState},
         id::{EntityId, WorkspaceId},
         lookup::{self, Target, TargetSource},
         wire::EventView,
@@ -200,12 +200,10 @@ fn newest(docs: &TaskDocs, scope: &Scope, undo: bool) -> TaskResult<u64> {
 
 /// Operations after this one that have effect, newest first.
 fn newer(docs: &TaskDocs, named: Option<EntityId>, seq: u64) -> TaskResult<Vec<SkippedOperation>> {
-    let limit = Some(NEWER_MAX);
-    let query = ListQuery { order: ListOrder::Descending, limit, ..operations(named) };
-    let newest = docs.list(&query)?.into_iter().filter_map(as_operation);
-    let newer = newest.filter(|entry| entry.seq > seq && entry.is_in_effect());
-    let skipped = |entry: &Entry| SkippedOperation { seq: entry.seq, op: entry.intent.clone() };
-    Ok(newer.take(SKIPPED_MAX).map(skipped).collect())
+    let query = HistoryQuery { entity: named, before: None, above: seq, limit: NEWER_MAX };
+    let newer = history::newest_first(docs, &query)?;
+    let skipped = newer.iter().filter(|entry| entry.is_in_effect()).take(SKIPPED_MAX);
+    Ok(skipped.map(|entry| SkippedOperation { seq: entry.seq, op: entry.intent.clone() }).collect())
 }
 
 fn warn_skipped(reply: &mut CallReply, skipped: &[SkippedOperation]) {

@@ -242,39 +242,26 @@ fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> 
     Some(invalid_with("task", Reason::NotAllowed, &expected, message, recovery))
 }
 
-/// Adds the call to the history, once per plan or task; undoable operations have done so
-/// themselves (TASKS-HIST-1).
+/// Adds the call to the history, once per plan or task: the first event of each is the operation.
+/// Undoable operations have recorded themselves (TASKS-HIST-1).
 pub(crate) fn record_operations(draft: &mut TaskDraft<'_>, intent: &str) -> TaskResult<()> {
     let mut recorded: Vec<EntityId> = Vec::new();
-    let mut missing: Vec<Addressed> = Vec::new();
-    for Recorded { event, .. } in draft.call_events() {
+    let mut missing: Vec<(usize, EntityId)> = Vec::new();
+    for (at, Recorded { event, intent, .. }) in draft.call_events().iter().enumerate() {
         if let TaskEvent::OperationRecorded(operation) = event {
             recorded.push(operation.entity);
-        } else if let Some(addressed) = mutated(event)
-            && missing.iter().all(|known| known.entity != addressed.entity)
-        {
-            missing.push(addressed);
+        } else if let Some(Addressed { entity, .. }) = Addressed::in_event(event) {
+            if intent.is_some() {
+                recorded.push(entity);
+            } else if missing.iter().all(|(_, known)| *known != entity) {
+                missing.push((at, entity));
+            }
         }
     }
-    for addressed in missing.iter().filter(|addressed| !recorded.contains(&addressed.entity)) {
-        draft.apply(&TaskCommand::RecordOperation(addressed.plain(intent)))?;
+    for (at, _) in missing.iter().filter(|(_, entity)| !recorded.contains(entity)) {
+        draft.intend(*at, intent)?;
     }
     Ok(())
-}
-
-/// What a public event changed; notes, cards, claims, undo and redo are not operations of their
-/// own.
-fn mutated(event: &TaskEvent) -> Option<Addressed> {
-    let aside = matches!(
-        event,
-        TaskEvent::CardsCommitted(_)
-            | TaskEvent::NoteCommitted(_)
-            | TaskEvent::Restored(_)
-            | TaskEvent::ClaimSet(_)
-    );
-    let (entity, _) = wire::subject(event).filter(|_| !aside)?;
-    let path = event.step().map(|step| step.path.clone());
-    Some(Addressed { entity, path, node: None })
 }
 
 /// The answer that an earlier call left for the key, marked as replayed.

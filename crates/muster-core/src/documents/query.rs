@@ -136,8 +136,13 @@ pub struct EventQuery {
     pub entity: Option<String>,
     /// Only events shown on this container's timeline.
     pub scope: Option<String>,
+    /// Only these events.
+    pub choice: EventChoice,
     /// Only events after this global position in the chosen order.
     pub after: Option<u64>,
+    /// Only events with a higher global position, in either order: where to stop looking for
+    /// events that are rare.
+    pub above: u64,
     /// Sort order.
     pub order: EventOrder,
     /// At most this many.
@@ -145,17 +150,52 @@ pub struct EventQuery {
 }
 
 impl EventQuery {
+    /// Events of a whole stream.
+    pub fn of(order: EventOrder, limit: u32) -> Self {
+        Self {
+            entity: None,
+            scope: None,
+            choice: EventChoice::All,
+            after: None,
+            above: 0,
+            order,
+            limit,
+        }
+    }
+
+    /// The newest events of an entity, newest first.
+    pub fn newest_of(entity: String, limit: u32) -> Self {
+        Self { entity: Some(entity), ..Self::of(EventOrder::NewestFirst, limit) }
+    }
+
     /// Whether an event belongs to the slice.
-    pub(super) fn admits<A: Aggregate>(&self, recorded: &Recorded<A::Event>) -> bool {
+    pub(crate) fn admits<A: Aggregate>(&self, recorded: &Recorded<A::Event>) -> bool {
         let Some(subject) = A::subject(&recorded.event) else { return false };
         let in_range = self.after.is_none_or(|after| match self.order {
             EventOrder::OldestFirst => recorded.global > after,
             EventOrder::NewestFirst => recorded.global < after,
         });
+        let chosen = match self.choice {
+            EventChoice::All => true,
+            EventChoice::Kind(kind) => A::event_type(&recorded.event) == kind,
+            EventChoice::Intended => recorded.intent.is_some(),
+        };
         in_range
+            && chosen
+            && recorded.global > self.above
             && self.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
             && self.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
     }
+}
+
+/// Which events of a slice are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventChoice {
+    All,
+    /// Events with this name.
+    Kind(&'static str),
+    /// Events that head an operation.
+    Intended,
 }
 
 /// Sort order of a slice of events.

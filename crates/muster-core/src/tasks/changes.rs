@@ -42,7 +42,7 @@ pub(super) fn since(docs: &TaskDocs, id: EntityId, revision: u64) -> TaskLookup<
         EntityId::Plan(id) => (None, Some(id.to_string())),
     };
     let order = EventOrder::NewestFirst;
-    let query = EventQuery { entity, scope, after: None, order, limit: EVENTS_MAX };
+    let query = EventQuery { entity, scope, ..EventQuery::of(order, EVENTS_MAX) };
     let events = docs.events(&query)?;
     let mut listed = BTreeSet::new();
     let is_news = |recorded: &&Recorded<TaskEvent>| {
@@ -61,10 +61,7 @@ pub(super) fn of_step_since(
     revision: u64,
 ) -> TaskLookup<Option<Vec<EntityChange>>> {
     let id = EntityId::Task(task.id);
-    let order = EventOrder::NewestFirst;
-    let entity = Some(id.to_string());
-    let query = EventQuery { entity, scope: None, after: None, order, limit: STEP_EVENTS_MAX };
-    let events = docs.events(&query)?;
+    let events = docs.events(&EventQuery::newest_of(id.to_string(), STEP_EVENTS_MAX))?;
     let mut seen = BTreeSet::new();
     let mut changes = Vec::new();
     for recorded in events.iter() {
@@ -98,10 +95,7 @@ pub(super) fn after(
     path: Option<&StepPath>,
     position: u64,
 ) -> TaskLookup<Vec<EntityChange>> {
-    let order = EventOrder::NewestFirst;
-    let entity = Some(id.to_string());
-    let query = EventQuery { entity, scope: None, after: None, order, limit: EVENTS_MAX };
-    let events = docs.events(&query)?;
+    let events = docs.events(&EventQuery::newest_of(id.to_string(), EVENTS_MAX))?;
     let newer = events.iter().filter(|recorded| recorded.global > position);
     let newer = newer.filter(|recorded| match path {
         Some(path) => touches(&recorded.event, path),

@@ -1,5 +1,6 @@
 //! Plans and tasks as documents.
 
+mod tally;
 mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,13 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use tally::{StepSums, TaskTally};
 pub use workspace::Workspace;
 
 use super::{
     check_gate::{CheckWaiver, WaiverRequest},
     claim::TaskClaim,
     id::{CardId, EntityId, PlanId, TaskId},
-    step::{Checkpoint, Step},
+    memory::MemoryCounts,
     tree::StepTree,
 };
 use crate::Timestamp;
@@ -121,6 +123,9 @@ pub struct Meta {
     pub created_at: Timestamp,
     /// When it was changed last.
     pub updated_at: Timestamp,
+    /// How much its memory holds.
+    #[serde(default, skip_serializing_if = "MemoryCounts::is_empty")]
+    pub memory: MemoryCounts,
 }
 
 impl Meta {
@@ -142,6 +147,7 @@ impl Meta {
             created_seq: 0,
             created_at: at,
             updated_at: at,
+            memory: MemoryCounts::default(),
         }
     }
 
@@ -227,74 +233,6 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_person: bool,
     pub steps: StepTree,
-}
-
-impl Task {
-    /// Closed steps and all steps.
-    pub fn closed_of_total(&self) -> (usize, usize) {
-        (self.steps.iter().filter(|step| step.is_closed()).count(), self.steps.len())
-    }
-
-    /// Its contribution to the counts of its plan.
-    pub fn tally(&self) -> TaskTally {
-        let (closed, total) = self.closed_of_total();
-        let open = || self.steps.iter().filter(|step| !step.is_closed());
-        let nodes = || open().flat_map(Step::open_nodes);
-        let step_lines: usize =
-            open().map(|step| usize::from(step.block.is_some()) + step.blockers.len()).sum();
-        let node_lines: usize =
-            nodes().map(|node| usize::from(node.blocked) + node.lists.blockers.len()).sum();
-        let others = self.meta.waiting_on.len() + self.meta.blocker_cards.len();
-        let blocker_lines = (step_lines + node_lines + others) as u64;
-        let forced = self.steps.iter().filter(|step| step.waiver.is_some()).count() as u64;
-        let all_nodes = self.steps.iter().flat_map(Step::open_nodes);
-        let node_risks: usize =
-            all_nodes.map(|node| node.lists.risks.len() + node.lists.problems.len()).sum();
-        TaskTally {
-            status: self.meta.status,
-            steps_total: total as u64,
-            steps_completed: closed as u64,
-            blocked: open().any(|step| step.block.is_some()),
-            blocker_lines,
-            waiting: self.meta.is_waiting(),
-            unconfirmed: self.is_unconfirmed(),
-            risk_lines: self.verify_lines() + blocker_lines + forced + node_risks as u64,
-            forced,
-        }
-    }
-
-    /// Number of lines about missing confirmations and proofs: one per checkpoint.
-    fn verify_lines(&self) -> u64 {
-        let any = |test: &dyn Fn(&Step) -> bool| self.steps.iter().any(test);
-        let missing = Checkpoint::ALL.into_iter().filter(|cp| any(&|step| step.misses(*cp)));
-        let unproven = Checkpoint::ALL.into_iter().filter(|cp| any(&|step| step.misses_proof(*cp)));
-        (missing.count() + unproven.count()) as u64
-    }
-
-    fn is_unconfirmed(&self) -> bool {
-        self.steps.iter().any(Step::is_unconfirmed)
-    }
-}
-
-/// One task's contribution to the sums of its plan.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TaskTally {
-    pub status: TaskStatus,
-    pub steps_total: u64,
-    /// Its closed steps.
-    pub steps_completed: u64,
-    /// Whether an open step is blocked.
-    pub blocked: bool,
-    /// How many blocker lines its views show.
-    pub blocker_lines: u64,
-    /// Whether a dependency is open.
-    pub waiting: bool,
-    /// Whether a required confirmation or proof is missing.
-    pub unconfirmed: bool,
-    /// How many lines its risks have.
-    pub risk_lines: u64,
-    /// Steps closed by force.
-    pub forced: u64,
 }
 
 /// Number of documents in each status.

@@ -25,6 +25,8 @@ use crate::{
 
 type Applied = TaskLookup<()>;
 
+pub(super) use memory::operation_begun;
+
 /// Time and position of an event.
 #[derive(Clone, Copy)]
 struct Moment {
@@ -135,6 +137,16 @@ fn change_task(docs: &mut TaskDocs, id: TaskId, change: impl FnOnce(&mut Task)) 
         *workspace.tasks.slot(after.status) += 1;
     })?;
     update_dependents(docs, id.into(), before.status, after.status)
+}
+
+/// Changes what no sum counts.
+fn touch_task(docs: &mut TaskDocs, id: TaskId, change: impl FnOnce(&mut Task)) -> Applied {
+    if let Some(TaskDocument::Task(task)) = docs.edit(&TaskKey::Task(id))? {
+        let before = task.tally();
+        change(task);
+        debug_assert_eq!(before, task.tally(), "{id} counts otherwise");
+    }
+    Ok(())
 }
 
 /// Changes a plan and passes a new status on to the counts and its dependents.

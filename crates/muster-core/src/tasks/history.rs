@@ -1,6 +1,7 @@
 //! The history of operations, for undo and redo.
 
 mod added;
+mod page;
 
 use std::collections::BTreeMap;
 
@@ -8,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use added::{AddedParts, WithdrawnParts};
+pub use page::{HistoryQuery, newest_first};
 
 use super::{
     TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup, path::StepPath,
+    wire,
 };
 use crate::{
     Author, CallFacts, ConnectionId, Recorded, Timestamp,
@@ -57,6 +60,24 @@ pub struct HistoryOperation {
 }
 
 impl HistoryOperation {
+    /// The operation that an event heads. One that can never be undone is only that: what its
+    /// caller asked for, and the first event that it made of the plan or task.
+    pub fn headed_by(recorded: &Recorded<TaskEvent>) -> Option<Self> {
+        let intent = recorded.intent.as_deref()?;
+        let addressed = Addressed::in_event(&recorded.event)?;
+        let by = recorded.by.as_deref().cloned();
+        Some(Self { seq: recorded.global, at: recorded.at, by, ..addressed.plain(intent) })
+    }
+
+    /// The same as this version writes it: earlier ones kept withdrawn totals and notes on steps as
+    /// parts of their own.
+    pub(super) fn in_current_form(mut self) -> Self {
+        if let Some(withdrawn) = &mut self.withdrawn {
+            withdrawn.bring_up_to_date();
+        }
+        self
+    }
+
     /// What it was about.
     pub fn addressed(&self) -> Addressed {
         Addressed { entity: self.entity, path: self.path.clone(), node: self.node }
@@ -142,6 +163,21 @@ pub struct Addressed {
 }
 
 impl Addressed {
+    /// What a public event changed; notes, cards, claims, undo and redo are not operations of their
+    /// own.
+    pub fn in_event(event: &TaskEvent) -> Option<Self> {
+        let aside = matches!(
+            event,
+            TaskEvent::CardsCommitted(_)
+                | TaskEvent::NoteCommitted(_)
+                | TaskEvent::Restored(_)
+                | TaskEvent::ClaimSet(_)
+        );
+        let (entity, _) = wire::subject(event).filter(|_| !aside)?;
+        let path = event.step().map(|step| step.path.clone());
+        Some(Self { entity, path, node: None })
+    }
+
     pub fn fields(&self, docs: &TaskDocs) -> TaskResult<FieldValues> {
         match (self.entity, &self.path) {
             (EntityId::Plan(id), _) => Ok(fields::of_plan(lookup::plan(docs, id)?)),

@@ -12,7 +12,7 @@ use super::{
     command::{NodeTarget, StepSelector, StepTarget},
     entity::{Plan, Task, TaskStatus, Workspace},
     id::{CardId, CheckRunId, EntityId, NodeId, PlanId, TaskId},
-    memory::Card,
+    memory::{Card, MemoryCounts},
     path::NodePath,
     rejection::Candidates,
     step::{Step, StepNode},
@@ -330,4 +330,10 @@ fn candidates(docs: &TaskDocs, within: Option<PlanId>) -> TaskLookup<Candidates>
     let plans = docs.list(&ListQuery { limit: Some(1), ..ListQuery::of("plan") })?;
     let first = plans.into_iter().find_map(TaskDocument::as_plan);
     Ok(first.map_or(Candidates::Nothing, |plan| Candidates::Plan(plan.id)))
+}
+
+/// How much the memory of a plan or task holds.
+pub(super) fn memory_counts(docs: &TaskDocs, id: EntityId) -> TaskLookup<MemoryCounts> {
+    let meta = docs.get(&id.into())?.and_then(TaskDocument::meta);
+    Ok(meta.map(|meta| meta.memory.clone()).unwrap_or_default())
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
+    event::{StepNoted, StepRef},
     id::{CardId, EntityId, EvidenceId, StepId},
     path::StepPath,
     step::Checkpoints,
+    wire,
 };
 use crate::Timestamp;
 
@@ -132,7 +134,8 @@ pub const EVIDENCE_SOURCE: &str = "tasks_evidence";
 /// The source of notes on steps.
 pub const STEP_NOTE_SOURCE: &str = "tasks_note";
 
-/// An entry of the notes document.
+/// An entry of the notes document. Those of steps are read from their events, all others are
+/// documents.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NoteEntry {
     /// Whose memory it is in.
@@ -153,6 +156,28 @@ pub struct NoteEntry {
 }
 
 impl NoteEntry {
+    /// The entry that a note on a step makes (TASKS-NOTE-1: the whole note).
+    pub(super) fn on_step(noted: &StepNoted, seq: u64, at: Timestamp) -> Self {
+        let StepRef { task, step_id, path } = &noted.step;
+        let meta = json!({
+            "source": STEP_NOTE_SOURCE, "task_id": task.task, "step_id": step_id, "path": path,
+            "note_seq": noted.note_seq, "event_id": wire::event_id(seq),
+        });
+        Self::mirrored(task.task.into(), &noted.note, meta, (seq, at))
+    }
+
+    /// An entry for something that was written elsewhere.
+    pub(super) fn mirrored(
+        entity: EntityId,
+        content: &str,
+        meta: Value,
+        (seq, at): (u64, Timestamp),
+    ) -> Self {
+        let Value::Object(meta) = meta else { unreachable!("facts of a note are an object") };
+        let format = Some("text".to_owned());
+        Self { entity, title: None, format, meta, content: content.to_owned(), seq, at }
+    }
+
     /// Whether it was written on a step.
     pub fn is_on_step(&self) -> bool {
         self.meta.get("source").is_some_and(|source| source == STEP_NOTE_SOURCE)
@@ -182,4 +207,10 @@ pub struct MemoryCounts {
     pub edges: u64,
     /// Captured evidence.
     pub captures: u64,
+}
+
+impl MemoryCounts {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }

@@ -22,7 +22,6 @@ use super::{
     id::{PlanId, TaskId},
     lookup,
     step::{Checkpoint, Checkpoints},
-    wire,
 };
 use crate::{
     CallFacts, Documents, Draft, Env, LogPosition, Need, Recorded, Timestamp, WorkRefusal,
@@ -103,11 +102,8 @@ impl Room {
     /// The newest events of an entity; documents are complete.
     fn supply(&mut self, need: Need<TaskAggregate>) {
         let Need::Events(query) = need else { panic!("complete documents lack {need:?}") };
-        let is_about = |recorded: &&Recorded<TaskEvent>| {
-            let subject = wire::subject(&recorded.event);
-            subject.is_some_and(|(entity, _)| Some(entity.to_string()) == query.entity)
-        };
-        let newest = self.log.iter().rev().filter(is_about);
+        let newest = self.log.iter().rev();
+        let newest = newest.filter(|recorded| query.admits::<TaskAggregate>(recorded));
         let events = newest.take(query.limit as usize).cloned().collect();
         self.docs.supply_events(query, events);
     }

@@ -26,6 +26,7 @@ pub mod lint;
 pub mod memory;
 pub mod mirror;
 pub mod next_tasks;
+mod notes;
 pub mod overview;
 pub mod page;
 pub mod proof;

@@ -117,6 +117,9 @@ const PLACE_BYTES: usize = 160;
 /// Padding of the number in an event id.
 const ZEROS: &str = "0000000000000000";
 
+/// The name of a note on a step.
+pub const STEP_NOTED: &str = "step_noted";
+
 /// The event's name.
 pub fn event_type(event: &TaskEvent) -> &'static str {
     let by_kind = |kind: EntityKind, plan: &'static str, task: &'static str| match kind {
@@ -144,7 +147,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
         TaskEvent::ContractSet(_) => "contract_updated",
         TaskEvent::StepsAdded(_) => "steps_added",
         TaskEvent::StepDefined(_) => "step_defined",
-        TaskEvent::StepNoted(_) => "step_noted",
+        TaskEvent::StepNoted(_) => STEP_NOTED,
         TaskEvent::StepVerified(_) => "step_verified",
         TaskEvent::StepDone(_) => "step_done",
         TaskEvent::StepReopened(_) => "step_reopened",

@@ -50,6 +50,12 @@ const QUESTIONS: &[Question] = &[
     },
     Question {
         since: 6,
+        place: "piece",
+        sql: "SELECT id || ' is a piece of no document' FROM piece WHERE id >> 20 NOT IN \
+              (SELECT id FROM document WHERE (marks & 256) <> 0)",
+    },
+    Question {
+        since: 7,
         place: "search",
         sql: "SELECT document || ' is found by a string, but is no document' FROM searched \
               WHERE document NOT IN (SELECT id FROM document)",

@@ -19,7 +19,7 @@
 
 use std::borrow::Cow;
 
-use muster_core::{EventOrder, EventQuery, ListOrder, ListQuery, Mark, RankBound};
+use muster_core::{EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, Mark, RankBound};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
 use crate::CatalogueQuery;
@@ -55,17 +55,22 @@ impl<'a> ListStatement<'a> {
 const PARAMETERS: [&str; 12] =
     ["?1", "?2", "?3", "?4", "?5", "?6", "?7", "?8", "?9", "?10", "?11", "?12"];
 
-/// Columns of a document, in the order in which a row is read.
+/// Columns of a document, in the order in which a row is read. The mark 256 says that the body
+/// continues in `piece`.
 macro_rules! document_columns {
     () => {
-        "name, version, ord, parent, status, rank, marks, body"
+        "name, version, ord, parent, status, rank, marks, \
+         CASE WHEN (marks & 256) = 0 THEN body ELSE body || \
+         (SELECT group_concat(text, '') FROM (SELECT piece.body AS text FROM piece \
+         WHERE piece.id BETWEEN document.id << 20 AND (document.id << 20) + 1048575 \
+         ORDER BY piece.id)) END"
     };
 }
 
 /// Columns of an event, in the order in which a row is read.
 macro_rules! event_columns {
     () => {
-        "global, seq, at, kind, entity, scope, body, shown, author"
+        "global, seq, at, kind, entity, scope, body, shown, author, intent"
     };
 }
 
@@ -271,37 +276,44 @@ pub(super) fn catalogue(query: &CatalogueQuery) -> ListStatement<'_> {
     question
 }
 
-/// The statement of an event query; `after` is the query's bound as a number of the stream.
+/// The bounds of an event query: positions if it names a subject, else numbers of the stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EventBounds {
+    pub(super) after: Option<u64>,
+    pub(super) above: u64,
+}
+
+/// The statement of an event query.
 pub(super) fn events<'a>(
     stream: i64,
     query: &'a EventQuery,
-    after: Option<u64>,
+    bounds: EventBounds,
 ) -> ListStatement<'a> {
-    slice(event_columns!(), stream, query, after)
+    slice(event_columns!(), stream, query, bounds)
 }
 
 /// The statement of an event query for what is shown of each.
 pub(super) fn shown<'a>(
     stream: i64,
     query: &'a EventQuery,
-    after: Option<u64>,
+    bounds: EventBounds,
 ) -> ListStatement<'a> {
-    slice("global, at, shown, author", stream, query, after)
+    slice("global, at, shown, author", stream, query, bounds)
 }
 
 fn slice<'a>(
     columns: &str,
     stream: i64,
     query: &'a EventQuery,
-    after: Option<u64>,
+    EventBounds { after, above: floor }: EventBounds,
 ) -> ListStatement<'a> {
     let mut question = ListStatement::new();
     // In a stream, numbers and positions rise together. The indexes by subject end with the
     // position; all events of a stream are found by number.
-    let (index, place, after) = match (&query.entity, &query.scope) {
-        (Some(_), _) => ("event_by_entity", "global", query.after),
-        (None, Some(_)) => ("event_by_scope", "global", query.after),
-        (None, None) => ("event_by_seq", "seq", after),
+    let (index, place) = match (&query.entity, &query.scope) {
+        (Some(_), _) => ("event_by_entity", "global"),
+        (None, Some(_)) => ("event_by_scope", "global"),
+        (None, None) => ("event_by_seq", "seq"),
     };
     let stream = question.integer(stream);
     let from = [" FROM event INDEXED BY ", index, " WHERE stream = ", &stream].concat();
@@ -313,6 +325,18 @@ fn slice<'a>(
     if let Some(scope) = &query.scope {
         let scope = question.text(scope);
         sql.extend([" AND scope = ", &*scope]);
+    }
+    match query.choice {
+        EventChoice::All => {}
+        EventChoice::Kind(kind) => {
+            let kind = question.text(kind);
+            sql.extend([" AND kind = ", &*kind]);
+        }
+        EventChoice::Intended => sql.push_str(" AND intent IS NOT NULL"),
+    }
+    if floor > 0 {
+        let floor = question.integer(above(Some(floor)));
+        sql.extend([" AND ", place, " > ", &*floor]);
     }
     let (compared, bound, direction) = match query.order {
         EventOrder::OldestFirst => (" > ", above(after), ""),

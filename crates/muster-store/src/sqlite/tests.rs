@@ -44,6 +44,7 @@ fn append(store: &SqliteStore, bytes: usize) -> Result<(), StoreError> {
         body: "x".repeat(bytes),
         shown: None,
         by: None,
+        intent: None,
     };
     transaction.append(&Append { stream: STREAM, events: &[event], documents: &[] })?;
     transaction.commit()

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use muster_core::{Address, Index, LogPosition};
 use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
 
-use super::{search, view::View, writer::WriteTurn};
+use super::{pieces, search, view::View, writer::WriteTurn};
 use crate::{
-    Append, DocumentChange, DocumentRow, EventRow, StoreError, StoreSnapshot as _, Transaction,
-    position,
+    Append, DocumentChange, DocumentPieces, DocumentRow, EventRow, StoreError, StoreSnapshot as _,
+    Transaction, position,
 };
 
 pub(super) struct SqliteTransaction<'a> {
@@ -52,15 +52,11 @@ impl<'a> SqliteTransaction<'a> {
         }
         for change in append.documents {
             match change {
-                DocumentChange::Put(row, brief) => {
-                    let id = self.put(stream, row)?;
-                    if let Some(brief) = brief {
-                        self.run("wrote a brief", PUT_BRIEF, params![id, brief])?;
-                    }
-                }
+                DocumentChange::Put(row, brief) => self.put_whole(stream, row, brief.as_deref())?,
+                DocumentChange::PutPieces(pieces) => self.put_pieces(stream, pieces)?,
                 DocumentChange::Search(address, text) => {
-                    if let Some((id, _)) = self.stored(stream, address)? {
-                        search::put(self.view.link(), id, text)?;
+                    if let Some(stored) = self.stored(stream, address)? {
+                        search::put(self.view.link(), stored.id, text)?;
                     }
                 }
                 DocumentChange::Remove(address) => self.remove(stream, address)?,
@@ -72,7 +68,7 @@ impl<'a> SqliteTransaction<'a> {
     /// The position of the log after these events, if they follow and their stream accepts them.
     fn next_head(&mut self, append: &Append<'_>) -> Result<LogPosition, StoreError> {
         let head = self.view.head(append.stream)?;
-        position::refuse_ended(self.view.is_ended(), append.stream)?;
+        position::refuse_ended(self.view.is_ended(append.stream)?, append.stream)?;
         position::advance(head, append.stream, append.events)
     }
 
@@ -81,6 +77,7 @@ impl<'a> SqliteTransaction<'a> {
         let Some(stream) = self.view.stream(stream)? else { return Ok(()) };
         self.run("removed a stream's events", REMOVE_EVENTS, [stream])?;
         search::remove_all(self.view.link(), stream)?;
+        self.run("removed a stream's pieces", REMOVE_STREAM_PIECES, [stream])?;
         self.run("removed a stream's briefs", REMOVE_BRIEFS, [stream])?;
         self.run("removed a stream's documents", REMOVE_DOCUMENTS, [stream]).map(drop)
     }
@@ -102,16 +99,60 @@ impl<'a> SqliteTransaction<'a> {
             scope,
             event.body,
             event.shown,
-            event.by
+            event.by,
+            event.intent
         ];
         self.run("appended an event", INSERT_EVENT, parameters).map(drop)
     }
 
+    fn put_whole(
+        &self,
+        stream: i64,
+        row: &DocumentRow,
+        brief: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let old = self.stored(stream, &row.address)?;
+        let id = self.put(stream, row, old.as_ref(), 0)?;
+        if old.is_some_and(|old| old.is_in_pieces()) {
+            self.run("removed pieces", REMOVE_PIECES, params![pieces::first(id), pieces::end(id)])?;
+        }
+        self.put_brief(id, brief)
+    }
+
+    fn put_pieces(&self, stream: i64, document: &DocumentPieces) -> Result<(), StoreError> {
+        let old = self.stored(stream, &document.first.address)?;
+        let id = self.put(stream, &document.first, old.as_ref(), pieces::MARK)?;
+        for (at, piece) in (0..).zip(&document.rest) {
+            if let Some(piece) = piece {
+                let place = pieces::first(id) + at;
+                self.run("wrote a piece", PUT_PIECE, params![place, piece])?;
+            }
+        }
+        let count = i64::try_from(document.rest.len()).unwrap_or(i64::MAX);
+        if old.is_some_and(|old| old.is_in_pieces()) {
+            let after = pieces::first(id) + count;
+            self.run("removed pieces", REMOVE_PIECES, params![after, pieces::end(id)])?;
+        }
+        self.put_brief(id, document.brief.as_deref())
+    }
+
+    fn put_brief(&self, id: i64, brief: Option<&str>) -> Result<(), StoreError> {
+        let Some(brief) = brief else { return Ok(()) };
+        self.run("wrote a brief", PUT_BRIEF, params![id, brief]).map(drop)
+    }
+
     /// Writes a document; returns its row id.
-    fn put(&self, stream: i64, row: &DocumentRow) -> Result<i64, StoreError> {
+    fn put(
+        &self,
+        stream: i64,
+        row: &DocumentRow,
+        old: Option<&StoredColumns>,
+        form: i64,
+    ) -> Result<i64, StoreError> {
         let DocumentRow { address, index, version, body } = row;
-        let Some((id, old)) = self.stored(stream, address)? else {
-            let Index { ord, parent, status, rank, marks } = index;
+        let marks = i64::from(index.marks) | form;
+        let Some(StoredColumns { id, index: old, marks: old_marks }) = old else {
+            let Index { ord, parent, status, rank, .. } = index;
             let Address { kind, name } = address;
             let parameters =
                 params![stream, kind, name, version, ord, parent, status, rank, marks, body];
@@ -120,13 +161,13 @@ impl<'a> SqliteTransaction<'a> {
         };
         // Only changed columns are set, so that no unaffected index is touched.
         let mut sql = "UPDATE document SET version = ?2, body = ?3".to_owned();
-        let mut values: Vec<&dyn ToSql> = vec![&id, version, body];
+        let mut values: Vec<&dyn ToSql> = vec![id, version, body];
         let columns: [(&str, bool, &dyn ToSql); 5] = [
             ("ord", old.ord != index.ord, &index.ord),
             ("parent", old.parent != index.parent, &index.parent),
             ("status", old.status != index.status, &index.status),
             ("rank", old.rank != index.rank, &index.rank),
-            ("marks", old.marks != index.marks, &index.marks),
+            ("marks", *old_marks != marks, &marks),
         ];
         for (column, _, value) in columns.into_iter().filter(|(_, differs, _)| *differs) {
             values.push(value);
@@ -134,11 +175,11 @@ impl<'a> SqliteTransaction<'a> {
         }
         sql.push_str(" WHERE id = ?1");
         self.run("changed a document", &sql, values.as_slice())?;
-        Ok(id)
+        Ok(*id)
     }
 
     /// The row id and the current columns of a document, if it exists.
-    fn stored(&self, stream: i64, address: &Address) -> Result<Option<(i64, Index)>, StoreError> {
+    fn stored(&self, stream: i64, address: &Address) -> Result<Option<StoredColumns>, StoreError> {
         let link = self.view.link();
         let read = || {
             let mut statement = link.connection.prepare_cached(STORED_INDEX)?;
@@ -149,9 +190,9 @@ impl<'a> SqliteTransaction<'a> {
                     parent: row.get(2)?,
                     status: Cow::Owned(row.get(3)?),
                     rank: row.get(4)?,
-                    marks: row.get(5)?,
+                    marks: pieces::marks(row.get(5)?),
                 };
-                Ok((row.get(0)?, index))
+                Ok(StoredColumns { id: row.get(0)?, index, marks: row.get(5)? })
             };
             statement.query_row(parameters, read).optional()
         };
@@ -159,8 +200,12 @@ impl<'a> SqliteTransaction<'a> {
     }
 
     fn remove(&self, stream: i64, address: &Address) -> Result<(), StoreError> {
-        let Some((id, _)) = self.stored(stream, address)? else { return Ok(()) };
+        let Some(stored) = self.stored(stream, address)? else { return Ok(()) };
+        let id = stored.id;
         search::remove(self.view.link(), id)?;
+        if stored.is_in_pieces() {
+            self.run("removed pieces", REMOVE_PIECES, params![pieces::first(id), pieces::end(id)])?;
+        }
         self.run("removed a brief", REMOVE_BRIEF, [id])?;
         self.run("removed a document", REMOVE_DOCUMENT, [id]).map(drop)
     }
@@ -177,14 +222,35 @@ impl<'a> SqliteTransaction<'a> {
     }
 }
 
+/// What is stored of a document besides its body.
+struct StoredColumns {
+    id: i64,
+    index: Index,
+    /// The marks with what only the store knows.
+    marks: i64,
+}
+
+impl StoredColumns {
+    fn is_in_pieces(&self) -> bool {
+        self.marks & pieces::MARK != 0
+    }
+}
+
+const PUT_PIECE: &str = "\
+    INSERT INTO piece (id, body) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET body = excluded.body";
+const REMOVE_PIECES: &str = "DELETE FROM piece WHERE id BETWEEN ?1 AND ?2";
+const COUNT_PIECES: &str = "SELECT count(*) FROM piece WHERE id BETWEEN ?1 AND ?2";
+const REMOVE_STREAM_PIECES: &str = "\
+    DELETE FROM piece WHERE id >> 20 IN \
+    (SELECT id FROM document WHERE stream = ?1 AND (marks & 256) <> 0)";
 const UPDATE_STREAM: &str = "UPDATE stream SET seq = ?2 WHERE id = ?1";
 const INSERT_STREAM: &str = "INSERT INTO stream (name, seq) VALUES (?1, ?2)";
 const END_STREAM: &str = "UPDATE stream SET ended = 1 WHERE name = ?1";
 const REMOVE_EVENTS: &str = "DELETE FROM event INDEXED BY event_by_seq WHERE stream = ?1";
 const REMOVE_DOCUMENTS: &str = "DELETE FROM document INDEXED BY document_by_name WHERE stream = ?1";
 const INSERT_EVENT: &str = "\
-    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body, shown, author) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    INSERT INTO event (global, stream, seq, at, kind, entity, scope, body, shown, author, intent) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 const STORED_INDEX: &str = "\
     SELECT id, ord, parent, status, rank, marks FROM document \
     WHERE stream = ?1 AND kind = ?2 AND name = ?3";
@@ -208,6 +274,21 @@ impl Transaction for SqliteTransaction<'_> {
         self.write(append, head.seq).inspect_err(|error| self.broken = Some(error.clone()))?;
         self.view.advance(head.global);
         Ok(())
+    }
+
+    fn pieces(&mut self, stream: &str, address: &Address) -> Result<usize, StoreError> {
+        let Some(stream) = self.view.stream(stream)? else { return Ok(0) };
+        let Some(stored) = self.stored(stream, address)? else { return Ok(0) };
+        if !stored.is_in_pieces() {
+            return Ok(1);
+        }
+        let link = self.view.link();
+        let range = params![pieces::first(stored.id), pieces::end(stored.id)];
+        let count = link
+            .connection
+            .prepare_cached(COUNT_PIECES)
+            .and_then(|mut statement| statement.query_row(range, |row| row.get::<_, usize>(0)));
+        count.map(|count| 1 + count).map_err(|error| link.failed("counted pieces", &error))
     }
 
     fn end(&mut self, last: &Append<'_>) -> Result<(), StoreError> {

@@ -9,7 +9,8 @@ use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
 use super::{
     link::Link,
-    listing::{self, document_columns, event_columns},
+    listing::{self, EventBounds, document_columns, event_columns},
+    pieces,
     search::{self, SearchedIds},
 };
 use crate::{
@@ -21,19 +22,27 @@ use crate::{
 pub(super) struct View<L> {
     link: L,
     global: u64,
-    /// The stream that was looked up last; a stream's id never changes.
-    known: Option<(String, i64)>,
-    /// Whether the stream whose head was read last has ended.
-    ended: bool,
+    /// The stream that was looked up last. It stays as it is until the view's own transaction
+    /// appends to it.
+    known: Option<KnownStream>,
     /// The last search: lists of plans and of tasks ask for the same.
     pub(super) searched: Option<SearchedIds>,
+}
+
+/// The row of a stream.
+#[derive(Clone)]
+struct KnownStream {
+    name: String,
+    id: i64,
+    seq: u64,
+    ended: bool,
 }
 
 impl<L: Deref<Target = Link>> View<L> {
     /// Starts reading; the connection's transaction sees this snapshot from now on.
     pub(super) fn new(link: L) -> Result<Self, StoreError> {
         let global = newest(&link)?;
-        Ok(Self { link, global, known: None, ended: false, searched: None })
+        Ok(Self { link, global, known: None, searched: None })
     }
 
     pub(super) fn link(&self) -> &Link {
@@ -45,30 +54,32 @@ impl<L: Deref<Target = Link>> View<L> {
         &mut self.link
     }
 
-    /// Whether the stream whose head was read last has ended.
-    pub(super) fn is_ended(&self) -> bool {
-        self.ended
+    pub(super) fn is_ended(&mut self, stream: &str) -> Result<bool, StoreError> {
+        Ok(self.look_up(stream)?.is_some_and(|stream| stream.ended))
     }
 
     /// Accounts for what the transaction itself has appended.
     pub(super) fn advance(&mut self, global: u64) {
         self.global = global;
         self.searched = None;
+        self.known = None;
     }
 
     /// The number of the stream in other tables, if it was ever written to.
     pub(super) fn stream(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
-        if let Some((known, id)) = &self.known
-            && known == name
-        {
-            return Ok(Some(*id));
+        Ok(self.look_up(name)?.map(|stream| stream.id))
+    }
+
+    fn look_up(&mut self, name: &str) -> Result<Option<&KnownStream>, StoreError> {
+        if self.known.as_ref().is_none_or(|known| known.name != name) {
+            let sql = "SELECT id, seq, ended FROM stream WHERE name = ?1";
+            let read = |row: &Row<'_>| {
+                let (id, seq, ended) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok(KnownStream { name: name.to_owned(), id, seq, ended })
+            };
+            self.known = self.one("looked up a stream", sql, [name], read)?;
         }
-        let sql = "SELECT id FROM stream WHERE name = ?1";
-        let id: Option<i64> = self.one("looked up a stream", sql, [name], |row| row.get(0))?;
-        if let Some(id) = id {
-            self.known = Some((name.to_owned(), id));
-        }
-        Ok(id)
+        Ok(self.known.as_ref())
     }
 
     /// The statuses that a list is merged from: the requested ones, or the existing ones. `None` if
@@ -120,22 +131,27 @@ impl<L: Deref<Target = Link>> View<L> {
         Ok(low)
     }
 
-    /// An event query's bound as a number of the stream, where events are found by number.
-    fn bound(
+    /// An event query's bounds: positions, or numbers of the stream where events are found by
+    /// number.
+    fn bounds(
         &mut self,
         name: &str,
         stream: i64,
         query: &EventQuery,
-    ) -> Result<Option<u64>, StoreError> {
-        let by_number = query.entity.is_none() && query.scope.is_none();
-        Ok(match (query.after.filter(|_| by_number), query.order) {
-            (None, _) => None,
-            (Some(0), _) => Some(0),
+    ) -> Result<EventBounds, StoreError> {
+        let EventQuery { after, above, .. } = *query;
+        if query.entity.is_some() || query.scope.is_some() {
+            return Ok(EventBounds { after, above });
+        }
+        let after = match (after, query.order) {
+            (None | Some(0), _) => after,
             (Some(after), EventOrder::OldestFirst) => Some(self.number_at(name, stream, after)?),
             (Some(after), EventOrder::NewestFirst) => {
                 Some(self.number_at(name, stream, after - 1)? + 1)
             }
-        })
+        };
+        let above = if above == 0 { 0 } else { self.number_at(name, stream, above)? };
+        Ok(EventBounds { after, above })
     }
 
     pub(super) fn one<T>(
@@ -184,15 +200,7 @@ pub(super) fn newest(link: &Link) -> Result<u64, StoreError> {
 
 impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
-        let sql = "SELECT id, seq, ended FROM stream WHERE name = ?1";
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        self.ended = false;
-        let found = self.one("read a stream's head", sql, [stream], read)?;
-        let Some((id, seq, ended)) = found else {
-            return Ok(LogPosition { global: self.global, seq: 0 });
-        };
-        self.ended = ended;
-        self.known = Some((stream.to_owned(), id));
+        let seq = self.look_up(stream)?.map_or(0, |stream| stream.seq);
         Ok(LogPosition { global: self.global, seq })
     }
 
@@ -327,8 +335,8 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
     fn events(&mut self, stream: &str, query: &EventQuery) -> Result<Vec<EventRow>, StoreError> {
         let name = stream;
         let Some(stream) = self.stream(name)? else { return Ok(Vec::new()) };
-        let after = self.bound(name, stream, query)?;
-        let question = listing::events(stream, query, after);
+        let bounds = self.bounds(name, stream, query)?;
+        let question = listing::events(stream, query, bounds);
         let parameters = params_from_iter(question.parameters);
         self.many("listed events", &question.sql, parameters, event)
     }
@@ -340,8 +348,8 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
     ) -> Result<Option<Vec<ShownRow>>, StoreError> {
         let name = stream;
         let Some(stream) = self.stream(name)? else { return Ok(Some(Vec::new())) };
-        let after = self.bound(name, stream, query)?;
-        let question = listing::shown(stream, query, after);
+        let bounds = self.bounds(name, stream, query)?;
+        let question = listing::shown(stream, query, bounds);
         let parameters = params_from_iter(question.parameters);
         let read = |row: &Row<'_>| {
             let global = row.get(0)?;
@@ -377,7 +385,7 @@ fn document(kind: Cow<'static, str>, row: &Row<'_>) -> rusqlite::Result<Document
             parent: row.get(3)?,
             status: Cow::Owned(row.get(4)?),
             rank: row.get(5)?,
-            marks: row.get(6)?,
+            marks: pieces::marks(row.get(6)?),
         },
         body: row.get(7)?,
     })
@@ -396,5 +404,6 @@ fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
         body: row.get(6)?,
         shown: row.get(7)?,
         by: row.get(8)?,
+        intent: row.get(9)?,
     })
 }

@@ -48,13 +48,7 @@ pub(super) fn an_ended_stream_keeps_its_last_events_and_takes_no_more(store: &dy
     assert_eq!(view.documents(SESSION).unwrap(), [tombstone]);
     assert_eq!(view.list(SESSION, &ListQuery::of("task")).unwrap(), []);
     assert_eq!(view.version(SESSION, &address("task", "TASK-1")).unwrap(), None);
-    let slice = EventQuery {
-        entity: None,
-        scope: None,
-        after: None,
-        order: EventOrder::OldestFirst,
-        limit: 9,
-    };
+    let slice = EventQuery::of(EventOrder::OldestFirst, 9);
     assert_eq!(view.events(SESSION, &slice).unwrap(), []);
     assert_eq!(view.streams("").unwrap(), [row(SESSION, 4, true), row(STREAM, 3, false)]);
     assert_eq!(view.tail(STREAM, 0, 10).unwrap().len(), 3, "its neighbour is whole");

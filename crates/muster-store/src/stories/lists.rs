@@ -102,6 +102,7 @@ fn survivors(changes: &[DocumentChange]) -> Vec<DocumentRow> {
                 }
             }
             DocumentChange::Search(..) => {}
+            DocumentChange::PutPieces(_) => unreachable!("another chapter writes pieces"),
             DocumentChange::Remove(address) => rows.retain(|row| row.address != *address),
         }
     }

@@ -1,9 +1,12 @@
 //! Slices of a stream's events, by entity and by container.
 
-use muster_core::{EventOrder, EventQuery};
+use muster_core::{EventChoice, EventOrder, EventQuery};
 
 use super::{STREAM, event, write};
 use crate::{EventRow, ShownRow, Store};
+
+/// The kind of some events.
+const RARE: &str = "rare";
 
 /// The event without a shown form.
 const SILENT: u64 = 38;
@@ -21,7 +24,9 @@ fn timeline(store: &dyn Store) -> Vec<EventRow> {
             (STREAM, number - number / 4)
         };
         let shown = (number != SILENT).then(|| format!("{{\"n\":{number}}}"));
-        let row = EventRow { shown, ..event(number, seq, subject) };
+        let kind = if number % 7 < 3 { RARE } else { "noted" }.to_owned();
+        let intent = (number % 3 == 0).then(|| "note".to_owned());
+        let row = EventRow { shown, kind, intent, ..event(number, seq, subject) };
         write(store, stream, std::slice::from_ref(&row), &[]);
         if stream == STREAM && row.subject.is_some() {
             kept.push(row);
@@ -49,9 +54,15 @@ pub(super) fn event_slices_are_read_both_ways(store: &dyn Store) {
                 for order in [EventOrder::OldestFirst, EventOrder::NewestFirst] {
                     let entity = entity.clone();
                     let scope = scope.clone();
-                    let query = EventQuery { entity, scope, after, order, limit: 100 };
-                    ask(&query);
-                    ask(&EventQuery { limit: 3, ..query });
+                    let query = EventQuery { entity, scope, after, ..EventQuery::of(order, 100) };
+                    for choice in [EventChoice::All, EventChoice::Kind(RARE), EventChoice::Intended]
+                    {
+                        let query = EventQuery { choice, ..query.clone() };
+                        ask(&query);
+                        ask(&EventQuery { limit: 3, ..query.clone() });
+                        ask(&EventQuery { above: 11, ..query.clone() });
+                        ask(&EventQuery { above: 12, limit: 3, ..query });
+                    }
                 }
             }
         }
@@ -64,6 +75,12 @@ fn slice_of(all: &[EventRow], query: &EventQuery) -> Vec<EventRow> {
         let subject = row.subject.as_ref().unwrap();
         query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
             && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
+            && row.global > query.above
+            && match query.choice {
+                EventChoice::All => true,
+                EventChoice::Kind(kind) => row.kind == kind,
+                EventChoice::Intended => row.intent.is_some(),
+            }
     });
     match query.order {
         EventOrder::OldestFirst => found.retain(|row| query.after.is_none_or(|a| row.global > a)),

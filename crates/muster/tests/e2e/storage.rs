@@ -165,7 +165,8 @@ fn released_stores() -> Vec<(u32, PathBuf)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stores");
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let layout = |path: PathBuf| {
-        let number = path.file_stem()?.to_str()?.strip_prefix("layout-")?.parse().ok()?;
+        let name = path.file_name()?.to_str()?.strip_suffix(".db")?.strip_prefix("layout-")?;
+        let number = name.split('-').next()?.parse().ok()?;
         Some((number, path))
     };
     paths.filter_map(layout).collect()
@@ -191,5 +192,38 @@ fn every_released_store_opens_and_replays() {
         let after = examined();
         assert!(after["events"].as_u64() > before["events"].as_u64());
         assert_eq!(after["store"]["schema_version"], SCHEMA_VERSION);
+    }
+}
+
+/// What the program of layout 5 said about its store, the current one says after the migration.
+#[test]
+fn the_history_and_the_notes_of_an_older_store_stay_as_they_were() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stores");
+    let home = tempfile::tempdir().unwrap();
+    fs::copy(folder.join("layout-5-history.db"), home.path().join("muster.db")).unwrap();
+    let expected = fs::read_to_string(folder.join("layout-5-history.json")).unwrap();
+    let expected: Vec<Value> = serde_json::from_str(&expected).unwrap();
+    for Expected { call, at, answer } in expected.iter().map(Expected::of) {
+        let of_all = call == "tasks_history";
+        let more = if of_all { ["--limit", "200"] } else { ["--task", "TASK-001"] };
+        let storage_dir = home.path().to_str().unwrap();
+        let words = ["call", call, "--workspace", "acme", "--storage-dir", storage_dir];
+        let output = run(&[&words[..], &more[..]].concat());
+        let said = crate::program::answer(&output);
+        assert_eq!(said["result"].pointer(at), Some(answer), "{call}: {said}");
+    }
+}
+
+struct Expected<'a> {
+    call: &'a str,
+    /// The part of the result that is compared.
+    at: &'a str,
+    answer: &'a Value,
+}
+
+impl<'a> Expected<'a> {
+    fn of(entry: &'a Value) -> Self {
+        let text = |name: &str| entry[name].as_str().unwrap();
+        Self { call: text("call"), at: text("at"), answer: &entry["answer"] }
     }
 }

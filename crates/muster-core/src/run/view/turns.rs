@@ -88,11 +88,8 @@ pub fn text_so_far(docs: &Docs, turn: &NodeTurn) -> Lookup<String> {
     let mut text = String::new();
     let mut query = EventQuery {
         // The turn alone: with the node, all events of the node would be scanned.
-        entity: None,
         scope: Some(turn.id.to_string()),
-        after: None,
-        order: EventOrder::OldestFirst,
-        limit: EVENTS_AT_ONCE,
+        ..EventQuery::of(EventOrder::OldestFirst, EVENTS_AT_ONCE)
     };
     loop {
         let events = docs.events(&query)?;

@@ -146,6 +146,6 @@ impl<'a> CommandDraft<'a> {
             Some(_) => self.session()?.last_seq,
             None => 0,
         };
-        Ok(Recorded { global: 0, seq: last + 1, at: self.now(), by: None, event })
+        Ok(Recorded { global: 0, seq: last + 1, at: self.now(), by: None, intent: None, event })
     }
 }

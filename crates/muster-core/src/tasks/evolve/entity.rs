@@ -205,7 +205,6 @@ fn remove_attached(docs: &mut TaskDocs, id: EntityId) -> Applied {
     }
     leave_stacks(docs, id, |_| true)?;
     keys.into_iter().for_each(|key| docs.remove(key));
-    docs.remove(TaskKey::Memory(id));
     Ok(())
 }
 

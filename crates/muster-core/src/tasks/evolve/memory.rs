@@ -1,12 +1,12 @@
 //! Evidence, reasoning memory and the history of operations.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Applied, Moment, change_meta, change_task, change_workspace};
+use super::{Applied, Moment, change_meta, change_plan, change_task, change_workspace, touch_task};
 use crate::{
     Author, ListQuery,
     tasks::{
-        TaskDocs, TaskDocument, TaskKey,
+        TaskDocs, TaskDocument, TaskEvent, TaskKey,
         entity::Meta,
         event::{CardKept, EvidenceCaptured, NoteKept},
         history::{HistoryOperation, OperationState},
@@ -25,14 +25,10 @@ pub(super) fn change_counts(
     id: EntityId,
     change: impl FnOnce(&mut MemoryCounts),
 ) -> Applied {
-    let key = TaskKey::Memory(id);
-    let mut counts = match docs.get(&key)? {
-        Some(TaskDocument::Memory(counts)) => counts.clone(),
-        Some(_) | None => MemoryCounts::default(),
-    };
-    change(&mut counts);
-    docs.put(key, TaskDocument::Memory(counts));
-    Ok(())
+    match id {
+        EntityId::Plan(id) => change_plan(docs, id, |plan| change(&mut plan.meta.memory)),
+        EntityId::Task(id) => touch_task(docs, id, |task| change(&mut task.meta.memory)),
+    }
 }
 
 pub(super) fn evidence_captured(
@@ -77,29 +73,10 @@ fn mirror_evidence(docs: &mut TaskDocs, evidence: &Evidence, moment: Moment) -> 
         "step_id": step.map(|(id, _)| id), "path": step.map(|(_, path)| path),
         "event_id": wire::event_id(moment.seq),
     });
-    mirror_note(docs, evidence.entity, &content, meta, moment)
-}
-
-/// Adds an entry to the notes document for a note that was written elsewhere.
-pub(super) fn mirror_note(
-    docs: &mut TaskDocs,
-    entity: EntityId,
-    content: &str,
-    meta: Value,
-    moment: Moment,
-) -> Applied {
-    let Value::Object(meta) = meta else { unreachable!("facts of a note are an object") };
-    let note = NoteEntry {
-        entity,
-        title: None,
-        format: Some("text".to_owned()),
-        meta,
-        content: content.to_owned(),
-        seq: moment.seq,
-        at: moment.at,
-    };
+    let place = (moment.seq, moment.at);
+    let note = NoteEntry::mirrored(evidence.entity, &content, meta, place);
     docs.put(TaskKey::Note(moment.seq), TaskDocument::Note(note));
-    change_counts(docs, entity, |counts| counts.notes += 1)
+    change_counts(docs, evidence.entity, |counts| counts.notes += 1)
 }
 
 pub(super) fn card_kept(docs: &mut TaskDocs, kept: &CardKept, moment: Moment) -> Applied {
@@ -144,18 +121,28 @@ pub(super) fn note_kept(docs: &mut TaskDocs, kept: &NoteKept, moment: Moment) ->
     change_counts(docs, kept.id, |counts| counts.notes += 1)
 }
 
-/// Adds an operation to the history; new work discards what could be redone (TASKS-REDO-1).
+/// New work on a plan or task discards what could be redone (TASKS-REDO-1).
+fn discard_redo(docs: &mut TaskDocs, id: EntityId) -> Applied {
+    let meta = docs.get(&id.into())?.and_then(TaskDocument::meta);
+    if meta.is_some_and(|meta| meta.redoable) { forget_redo(docs, id) } else { Ok(()) }
+}
+
+/// An operation without a document begins with an event.
+pub(in crate::tasks) fn operation_begun(docs: &mut TaskDocs, event: &TaskEvent) -> Applied {
+    match wire::subject(event) {
+        Some((id, _)) => discard_redo(docs, id),
+        None => Ok(()),
+    }
+}
+
+/// Adds an operation to the history.
 pub(super) fn recorded(
     docs: &mut TaskDocs,
     operation: &HistoryOperation,
     by: Option<&Author>,
     moment: Moment,
 ) -> Applied {
-    let id = operation.entity;
-    let redoable = docs.get(&id.into())?.and_then(TaskDocument::meta).is_some_and(|m| m.redoable);
-    if redoable {
-        forget_redo(docs, id)?;
-    }
+    discard_redo(docs, operation.entity)?;
     let state = match operation.change {
         Some(_) => OperationState::Undoable,
         None => OperationState::Final,

@@ -170,19 +170,22 @@ fn withdraw_records(
     }
     for note in &added.notes {
         let key = TaskKey::Note(*note);
-        if let Some(TaskDocument::Note(note)) = docs.get(&key)? {
-            gone.notes.push(note.clone());
-            docs.remove(key);
+        match docs.get(&key)? {
+            Some(TaskDocument::Note(note)) => {
+                gone.notes.push(note.clone());
+                docs.remove(key);
+            }
+            Some(_) | None => gone.step_notes.push(*note),
         }
     }
-    if gone.evidence.is_empty() && gone.notes.is_empty() {
+    let on_step = gone.step_notes.len();
+    if gone.evidence.is_empty() && gone.notes.is_empty() && on_step == 0 {
         return Ok(());
     }
     change_counts(docs, restored.subject.id, |counts| {
         counts.captures -= gone.evidence.len() as u64;
-        counts.notes -= gone.notes.len() as u64;
+        counts.notes -= (gone.notes.len() + on_step) as u64;
     })?;
-    let on_step = gone.notes.iter().filter(|note| note.is_on_step()).count();
     recount_step(docs, restored, -i64::try_from(on_step).unwrap_or(0), moment)
 }
 
@@ -259,7 +262,7 @@ fn withdraw_plan(docs: &mut TaskDocs, id: PlanId, gone: &mut WithdrawnParts) -> 
     Ok(())
 }
 
-/// Cards and totals of a memory; its notes and its trace show nothing without them.
+/// Cards of a memory; its notes and its trace show nothing without the plan or task.
 fn withdraw_memory(docs: &mut TaskDocs, id: EntityId, gone: &mut WithdrawnParts) -> Applied {
     let query = ListQuery { parent: Some(id.to_string()), ..ListQuery::of("card") };
     let cards = docs.list(&query)?.into_iter().filter_map(TaskDocument::as_card);
@@ -267,10 +270,6 @@ fn withdraw_memory(docs: &mut TaskDocs, id: EntityId, gone: &mut WithdrawnParts)
     for card in cards {
         docs.remove(TaskKey::Card(card.id));
         gone.cards.push(card);
-    }
-    if let Some(TaskDocument::Memory(counts)) = docs.get(&TaskKey::Memory(id))? {
-        gone.counts.push((id, counts.clone()));
-        docs.remove(TaskKey::Memory(id));
     }
     Ok(())
 }
@@ -322,18 +321,15 @@ fn bring_back(
     for card in parts.cards {
         docs.put(TaskKey::Card(card.id), TaskDocument::Card(card));
     }
-    for (id, counts) in parts.counts {
-        docs.put(TaskKey::Memory(id), TaskDocument::Memory(counts));
-    }
     if let EntityId::Task(id) = restored.subject.id {
         bring_back_steps(docs, id, parts.steps, &parts.checks)?;
     }
     let captures = parts.evidence.len() as u64;
-    let notes = parts.notes.len() as u64;
+    let on_step = parts.step_notes.len();
+    let notes = (parts.notes.len() + on_step) as u64;
     if captures + notes == 0 {
         return Ok(());
     }
-    let on_step = parts.notes.iter().filter(|note| note.is_on_step()).count();
     for evidence in parts.evidence {
         docs.put(TaskKey::Evidence(evidence.id), TaskDocument::Evidence(evidence));
     }

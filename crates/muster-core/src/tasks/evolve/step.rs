@@ -1,10 +1,8 @@
 //! Steps and the nodes of their sub-plans.
 
-use serde_json::json;
-
 use super::{
     Applied, Moment, apply_derived, apply_plan_move, change_task, change_workspace,
-    memory::{leave_stacks, mirror_note},
+    memory::leave_stacks, touch_task,
 };
 use crate::{
     Author, ListQuery,
@@ -16,9 +14,7 @@ use crate::{
             StopAnswered,
         },
         id::EntityId,
-        memory::STEP_NOTE_SOURCE,
         step::{Checkpoint, ConfirmationSource, NodeFields, Step, StepBlock, StepNode, Waiver},
-        wire,
     },
 };
 
@@ -58,16 +54,13 @@ pub(super) fn defined(docs: &mut TaskDocs, defined: &StepDefined, moment: Moment
 }
 
 pub(super) fn noted(docs: &mut TaskDocs, noted: &StepNoted, moment: Moment) -> Applied {
-    change_step(docs, &noted.step, &Derived::default(), moment, |step| {
-        step.notes = noted.note_seq;
-    })?;
-    // TASKS-NOTE-1: the whole note is also in the notes document.
-    let StepRef { task, step_id, path } = &noted.step;
-    let meta = json!({
-        "source": STEP_NOTE_SOURCE, "task_id": task.task, "step_id": step_id, "path": path,
-        "note_seq": noted.note_seq, "event_id": wire::event_id(moment.seq),
-    });
-    mirror_note(docs, task.task.into(), &noted.note, meta, moment)
+    let StepRef { task, path, .. } = &noted.step;
+    touch_task(docs, task.task, |document| {
+        document.steps.count_note(path, noted.note_seq, moment.at);
+        document.meta.revision = task.revision;
+        document.meta.updated_at = moment.at;
+        document.meta.memory.notes += 1;
+    })
 }
 
 pub(super) fn stop_answered(

@@ -8,7 +8,7 @@ use crate::{
     ListQuery, Recorded, Timestamp,
     run::hash::sha256_hex,
     tasks::{
-        TaskDocs, TaskDocument, TaskEvent, TaskKey, TaskLookup,
+        TaskDocs, TaskDocument, TaskEvent, TaskLookup,
         entity::{Checklist, Meta, Plan, Task, TaskStatus},
         id::{CardId, EntityId, EvidenceId, PlanId, TaskId},
         lookup,
@@ -53,9 +53,9 @@ pub struct WithdrawnParts {
     pub task: Option<Task>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<Card>,
-    /// Totals of the memories of plan and task.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub counts: Vec<(EntityId, MemoryCounts)>,
+    /// Totals of the memories of plan and task, in documents of earlier versions only.
+    #[serde(skip_serializing)]
+    counts: Vec<(EntityId, MemoryCounts)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
     /// Checks of these steps that the task has had to pass since.
@@ -65,6 +65,27 @@ pub struct WithdrawnParts {
     pub evidence: Vec<Evidence>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<NoteEntry>,
+    /// Positions of notes on steps, which have no document.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub step_notes: Vec<u64>,
+}
+
+impl WithdrawnParts {
+    pub(super) fn bring_up_to_date(&mut self) {
+        for (id, counts) in std::mem::take(&mut self.counts) {
+            let meta = match id {
+                EntityId::Plan(_) => self.plan.as_mut().map(|plan| &mut plan.meta),
+                EntityId::Task(_) => self.task.as_mut().map(|task| &mut task.meta),
+            };
+            if let Some(meta) = meta {
+                meta.memory = counts;
+            }
+        }
+        let (on_steps, notes): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.notes).into_iter().partition(NoteEntry::is_on_step);
+        self.notes = notes;
+        self.step_notes.extend(on_steps.iter().map(|note| note.seq));
+    }
 }
 
 impl AddedParts {
@@ -128,7 +149,7 @@ impl AddedParts {
             };
             let mut memories = Vec::new();
             for entity in self.entities() {
-                memories.push((counts_of(docs, entity)?, cards_of(docs, entity)?));
+                memories.push((lookup::memory_counts(docs, entity)?, cards_of(docs, entity)?));
             }
             serde_json::to_vec(&(TaskContent::of(task), plan, memories))
         } else if let (EntityId::Task(id), [_, ..]) = (entity, &self.steps[..]) {
@@ -143,13 +164,6 @@ impl AddedParts {
         };
         Ok(content.ok().map(|content| sha256_hex(&content)))
     }
-}
-
-fn counts_of(docs: &TaskDocs, id: EntityId) -> TaskLookup<MemoryCounts> {
-    Ok(match docs.get(&TaskKey::Memory(id))? {
-        Some(TaskDocument::Memory(counts)) => counts.clone(),
-        Some(_) | None => MemoryCounts::default(),
-    })
 }
 
 /// The cards of a memory with the moment of their last commit.
@@ -211,6 +225,7 @@ fn meta_content(meta: &Meta) -> Meta {
         status: TaskStatus::default(),
         waiting_on: std::collections::BTreeSet::new(),
         redoable: false,
+        memory: MemoryCounts::default(),
         created_seq: 0,
         updated_at: Timestamp::default(),
         ..meta.clone()

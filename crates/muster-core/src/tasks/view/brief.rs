@@ -59,14 +59,46 @@ pub struct TaskBrief {
     pub risks: Vec<WholeText>,
 }
 
+/// What a brief shows of the steps of a task.
+#[derive(Clone, PartialEq, Debug)]
+pub(in crate::tasks) struct StepLines {
+    looks: StepLookCounts,
+    blocked: usize,
+    /// The first line about what to do, if a step gives one.
+    next: Option<WholeText>,
+    verify: Vec<WholeText>,
+    blockers: Vec<WholeText>,
+    forced: Vec<WholeText>,
+    risks: Vec<WholeText>,
+}
+
+impl StepLines {
+    fn of(task: &Task) -> Self {
+        let is_blocked = |step: &&Step| step.block.is_some() && !step.is_closed();
+        let kept = |lines: Vec<ViewLine>| lines.into_iter().map(WholeText::from).collect();
+        Self {
+            looks: StepLookCounts::of(task.steps.iter()),
+            blocked: task.steps.iter().filter(is_blocked).count(),
+            next: lines::next_of_steps(task).map(WholeText::from),
+            verify: kept(lines::verify(task, &StepsSummary::of(task))),
+            blockers: kept(lines::blockers_inside(task)),
+            forced: kept(lines::forced(task)),
+            risks: kept(lines::risks(task)),
+        }
+    }
+}
+
 impl TaskBrief {
     /// The brief of a task.
     pub fn of(task: &Task) -> Self {
         let meta = &task.meta;
         let (closed, steps) = task.closed_of_total();
-        let is_blocked = |step: &&Step| step.block.is_some() && !step.is_closed();
         let kept = |text: &String| WholeText::from(text.as_str());
-        let lines = |lines: Vec<ViewLine>| lines.into_iter().map(WholeText::from).collect();
+        let inside = task.steps.lines(|| StepLines::of(task));
+        let next = match &inside.next {
+            Some(line) => (meta.status != TaskStatus::Done).then(|| line.clone()),
+            None => lines::next(task).into_iter().next().map(WholeText::from),
+        };
         Self {
             id: task.id,
             parent: task.parent,
@@ -81,15 +113,15 @@ impl TaskBrief {
             waits: meta.waits(),
             steps: steps as u64,
             closed: closed as u64,
-            looks: Some(StepLookCounts::of(task.steps.iter())),
-            blocked: task.steps.iter().filter(is_blocked).count(),
+            looks: Some(inside.looks),
+            blocked: inside.blocked,
             updated_at: meta.updated_at,
-            next: lines::next(task).into_iter().next().map(WholeText::from),
-            verify: lines(lines::verify(task, &StepsSummary::of(task))),
-            blockers: lines(lines::blockers_inside(task)),
+            next,
+            verify: inside.verify.clone(),
+            blockers: inside.blockers.clone(),
             blocker_cards: lines::blocker_cards(task).map(WholeText::from).collect(),
-            forced: lines(lines::forced(task)),
-            risks: lines(lines::risks(task)),
+            forced: inside.forced.clone(),
+            risks: inside.risks.clone(),
         }
     }
 

@@ -55,8 +55,7 @@ impl DeltaView {
             entity,
             scope,
             after: Some(query.since.unwrap_or(0)),
-            order: EventOrder::OldestFirst,
-            limit: query.limit + 1,
+            ..EventQuery::of(EventOrder::OldestFirst, query.limit + 1)
         })?;
         let shown = &slice[..slice.len().min(query.limit as usize)];
         let last = shown.last().map(|shown| shown.global).or(query.since);

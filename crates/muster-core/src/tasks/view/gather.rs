@@ -9,7 +9,7 @@ use crate::tasks::{
 
 /// Makes sure that the entity, its plan and its dependencies are loaded.
 pub(super) fn surroundings(docs: &TaskDocs, id: EntityId) -> TaskResult<()> {
-    docs.have_all([TaskKey::Workspace, id.into(), TaskKey::Memory(id)].into_iter())?;
+    docs.have_all([TaskKey::Workspace, id.into()].into_iter())?;
     lookup::revision(docs, id)?;
     let document = docs.get(&id.into())?;
     let parent = document.and_then(TaskDocument::as_task).map(|task| TaskKey::Plan(task.parent));

@@ -184,7 +184,7 @@ impl GraphDiff {
                 graph.nodes += 1;
             }
         }
-        let counts = signals::counts(docs, id)?;
+        let counts = lookup::memory_counts(docs, id)?;
         graph.nodes += counts.cards.values().sum::<u64>() as usize;
         graph.edges += counts.edges as usize;
         for card in docs.list(&cards(id, request))?.into_iter().filter_map(TaskDocument::as_card) {

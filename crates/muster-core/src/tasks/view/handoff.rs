@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{StepsSummary, ViewLine, brief::TaskBrief, lines, rollup::next_task, signals};
+use super::{StepsSummary, ViewLine, brief::TaskBrief, lines, notes, rollup::next_task};
 use crate::{
     ListQuery,
     tasks::{
-        TaskDocs, TaskDocument, TaskLookup, TaskResult,
+        TaskDocs, TaskLookup, TaskResult,
         entity::{Plan, Task, TaskStatus},
         id::EntityId,
         lookup,
@@ -74,11 +74,6 @@ impl HandoffNote {
     }
 }
 
-/// The newest entries of the notes document; captures of evidence leave one there too.
-fn newest_entries(id: EntityId) -> ListQuery {
-    signals::newest("note", id, None, NOTE_ENTRIES_MAX)
-}
-
 /// Whether somebody wrote it, rather than a capture of evidence.
 fn was_written(note: &NoteEntry) -> bool {
     note.meta.get("source").is_none_or(|source| source != EVIDENCE_SOURCE)
@@ -105,9 +100,10 @@ impl Handoff {
 
     /// The same with the newest notes.
     pub fn with_notes(self, docs: &TaskDocs, id: EntityId) -> TaskLookup<Self> {
-        let entries = docs.list(&newest_entries(id))?.into_iter();
-        let notes = entries.filter_map(TaskDocument::as_note).filter(|note| was_written(note));
-        Ok(Self { notes: notes.take(NOTES_MAX).map(HandoffNote::of).collect(), ..self })
+        // Captures of evidence leave entries, too.
+        let entries = notes::newest(docs, id, None, NOTE_ENTRIES_MAX)?;
+        let written = entries.iter().filter(|note| was_written(note)).take(NOTES_MAX);
+        Ok(Self { notes: written.map(|note| HandoffNote::of(note)).collect(), ..self })
     }
 }
 

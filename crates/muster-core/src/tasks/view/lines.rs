@@ -115,6 +115,15 @@ pub(super) fn next(task: &Task) -> Vec<ViewLine> {
     lines.iter().map(|line| text::cut(line, NEXT_CHARS_MAX)).collect()
 }
 
+/// The first of those lines as far as the steps alone give it.
+pub(super) fn next_of_steps(task: &Task) -> Option<ViewLine> {
+    let lines = match task.steps.first_open() {
+        Some(step) => next_of_open_step(task, step),
+        None => unmet_of_steps(task),
+    };
+    lines.first().map(|line| text::cut(line, NEXT_CHARS_MAX))
+}
+
 /// What a DONE task needs by now, because evidence or a proof mode came later (EASE-DONE-6).
 pub(super) fn lapsed(task: &Task) -> Vec<ViewLine> {
     let mut lines = unmet_of_steps(task);

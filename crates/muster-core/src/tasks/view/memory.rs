@@ -7,14 +7,16 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
+    notes,
     page::CursorPage,
-    signals::{self, CardView, newest},
+    signals::{CardView, newest},
 };
 use crate::{
-    EventOrder, EventQuery, ListQuery, Recorded, Slice,
+    EventQuery, ListQuery, Recorded, Slice,
     tasks::{
         TaskDocs, TaskDocument, TaskEvent, TaskLookup,
         id::{CardId, EntityId},
+        lookup,
         memory::{CardType, NoteEntry, TraceEntry},
         wire,
     },
@@ -149,8 +151,8 @@ impl SeqRequest {
 impl MemoryView {
     /// The memory of a plan or task.
     pub fn of(docs: &TaskDocs, id: EntityId, query: &MemoryQuery) -> TaskLookup<Self> {
-        let counts = signals::counts(docs, id)?;
-        let [_, cards, _] = lists(id, query);
+        let counts = lookup::memory_counts(docs, id)?;
+        let [cards, _] = lists(id, query);
         let cards: Vec<_> =
             docs.list(&cards)?.into_iter().filter_map(TaskDocument::as_card).collect();
         let positions: Vec<u64> = cards.iter().map(|card| card.last_seq).collect();
@@ -165,21 +167,16 @@ impl MemoryView {
     }
 }
 
-/// The lists that the pages are read from: notes, cards and commits of cards.
-pub(super) fn lists(id: EntityId, query: &MemoryQuery) -> [ListQuery; 3] {
+/// The lists that the pages are read from: cards and commits of cards.
+pub(super) fn lists(id: EntityId, query: &MemoryQuery) -> [ListQuery; 2] {
     let page = |kind, page: SeqRequest| newest(kind, id, page.cursor, page.limit + 1);
-    [page("note", query.notes), page("card", query.cards), page("trace", query.trace)]
+    [page("card", query.cards), page("trace", query.trace)]
 }
 
-fn notes(docs: &TaskDocs, id: EntityId, request: SeqRequest) -> TaskLookup<EntryPage> {
-    let list = newest("note", id, request.cursor, request.limit + 1);
-    let mut entries = Vec::new();
-    for document in docs.list(&list)? {
-        if let TaskDocument::Note(note) = document {
-            entries.push(MemoryEntry::note(note));
-        }
-    }
-    Ok(entry_page(entries, request))
+/// A page of the notes.
+pub(super) fn notes(docs: &TaskDocs, id: EntityId, request: SeqRequest) -> TaskLookup<EntryPage> {
+    let notes = notes::newest(docs, id, request.cursor, request.limit + 1)?;
+    Ok(entry_page(notes.iter().map(|note| MemoryEntry::note(note)).collect(), request))
 }
 
 /// Events of the entity and commits of its cards, merged by position.
@@ -204,11 +201,8 @@ pub(super) fn trace_events(
     request: SeqRequest,
 ) -> TaskLookup<Slice<TaskEvent>> {
     docs.events(&EventQuery {
-        entity: Some(id.to_string()),
-        scope: None,
         after: Some(request.cursor.unwrap_or(i64::MAX.unsigned_abs())),
-        order: EventOrder::NewestFirst,
-        limit: request.limit + 1,
+        ..EventQuery::newest_of(id.to_string(), request.limit + 1)
     })
 }
 

@@ -19,6 +19,7 @@ use super::{
 use crate::tasks::{
     TaskDocs, TaskLookup, TaskResult,
     id::{EntityId, WorkspaceId},
+    lookup,
 };
 
 /// What the resume views start with.
@@ -164,13 +165,14 @@ fn gather(docs: &TaskDocs, query: &SuperQuery<'_>) -> TaskResult<()> {
     lists.extend(query.graph_diff.map(|request| graph::cards(id, request)));
     docs.have(&lists)?;
     memory::trace_events(docs, id, query.memory.trace)?;
+    memory::notes(docs, id, query.memory.notes)?;
     handoff::gather_lists(docs, id, capsule::REPORT_LINES)
 }
 
 /// TASKS 4.7: nothing but creation, or events without notes and cards. Checks the whole memory, not
 /// the shown pages.
 fn thinness(docs: &TaskDocs, id: EntityId) -> TaskLookup<Vec<&'static str>> {
-    let counts = signals::counts(docs, id)?;
+    let counts = lookup::memory_counts(docs, id)?;
     if counts.notes > 0 || !counts.cards.is_empty() {
         return Ok(Vec::new());
     }

@@ -10,9 +10,10 @@ use super::{ViewLine, radar};
 use crate::{
     ListOrder, ListQuery,
     tasks::{
-        TaskDocs, TaskDocument, TaskKey, TaskLookup, TaskResult,
+        TaskDocs, TaskDocument, TaskLookup, TaskResult,
         id::EntityId,
-        memory::{Card, CardType, Evidence, MemoryCounts},
+        lookup,
+        memory::{Card, CardType, Evidence},
         step::Checkpoints,
     },
 };
@@ -140,7 +141,7 @@ impl Signals {
     pub fn of(docs: &TaskDocs, id: EntityId, limits: SignalLimits) -> TaskResult<Self> {
         let (mut blockers, count) = radar::all_blockers(docs, id, limits.blockers as usize)?;
         blockers.truncate(limits.blockers as usize);
-        let counts = counts(docs, id)?;
+        let counts = lookup::memory_counts(docs, id)?;
         let [decisions, of_cards, captured] = lists(id, limits);
         let of_type = |kind| counts.cards.get(&kind).copied().unwrap_or(0);
         Ok(Self {
@@ -154,14 +155,6 @@ impl Signals {
             },
         })
     }
-}
-
-/// How much the memory of a plan or task holds.
-pub(super) fn counts(docs: &TaskDocs, id: EntityId) -> TaskLookup<MemoryCounts> {
-    Ok(match docs.get(&TaskKey::Memory(id))? {
-        Some(TaskDocument::Memory(counts)) => counts.clone(),
-        Some(_) | None => MemoryCounts::default(),
-    })
 }
 
 /// The lists that signals are read from: decisions, evidence cards and captured evidence.

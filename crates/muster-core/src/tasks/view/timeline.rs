@@ -43,6 +43,6 @@ impl Timeline {
             EntityId::Plan(id) => (None, Some(id.to_string())),
         };
         let order = EventOrder::NewestFirst;
-        docs.events(&EventQuery { entity, scope, after: None, order, limit }).map(Some)
+        docs.events(&EventQuery { entity, scope, ..EventQuery::of(order, limit) }).map(Some)
     }
 }

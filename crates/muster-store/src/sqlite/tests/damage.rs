@@ -215,6 +215,7 @@ fn compacting_gives_spare_pages_back() {
         body: "{}".to_owned(),
         shown: None,
         by: None,
+        intent: None,
     };
     let end = crate::Append { stream: super::STREAM, events: &[event], documents: &[] };
     transaction.end(&end).unwrap();

@@ -20,6 +20,7 @@ pub(super) const FIXTURES: &[&str] = &[
     include_str!("../layout/fixtures/4.sql"),
     include_str!("../layout/fixtures/5.sql"),
     include_str!("../layout/fixtures/6.sql"),
+    include_str!("../layout/fixtures/7.sql"),
 ];
 
 fn make(directory: &Path, sql: &str) {
@@ -73,6 +74,7 @@ fn every_older_layout_opens_and_keeps_its_content() {
             body: "{\"title\":\"first\"}".to_owned(),
             shown: None,
             by: None,
+            intent: None,
         };
         assert_eq!(view.tail(STREAM, 1, 1).unwrap(), vec![created]);
         assert_eq!(view.tail("session/one", 0, 9).unwrap().len(), 1);

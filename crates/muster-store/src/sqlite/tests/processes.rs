@@ -49,6 +49,7 @@ fn write(store: &SqliteStore, writer: u32) -> Written {
         body: writer.to_string(),
         shown: None,
         by: None,
+        intent: None,
     };
     transaction.append(&Append { stream: STREAM, events: &[event], documents: &[] }).unwrap();
     transaction.commit().unwrap();

@@ -35,6 +35,7 @@ fn append(transaction: &mut dyn Transaction, task: u64) {
         body: "x".repeat(300),
         shown: None,
         by: None,
+        intent: None,
     };
     let index = Index {
         ord: task,

@@ -155,6 +155,7 @@ impl Bench {
             body: format!("{attempt} {padding}"),
             shown: None,
             by: None,
+            intent: None,
         };
         let address = Address { kind: Cow::Borrowed("task"), name };
         if action == "remove" {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Conflict, Restoring};
 use crate::{
-    ListOrder, ListQuery,
+    EventChoice, EventQuery, ListOrder, ListQuery,
     tasks::{
         TaskDocument, TaskRejection, TaskResult,
         decide::{claim, derive, entity_ref, reject},
@@ -70,10 +70,17 @@ impl Restoring<'_> {
             ..ListQuery::of("operation")
         };
         let newest = self.docs.list(&query)?.into_iter().next();
-        Ok(match newest {
-            Some(TaskDocument::Operation(operation)) => operation.seq > self.operation.seq,
-            Some(_) | None => false,
-        })
+        if let Some(TaskDocument::Operation(operation)) = newest
+            && operation.seq > self.operation.seq
+        {
+            return Ok(true);
+        }
+        let heads = self.docs.events(&EventQuery {
+            choice: EventChoice::Intended,
+            above: self.operation.seq,
+            ..EventQuery::newest_of(id.to_string(), 1)
+        })?;
+        Ok(!heads.is_empty())
     }
 
     /// What follows when steps or a task come back.

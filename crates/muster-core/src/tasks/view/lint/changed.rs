@@ -57,10 +57,7 @@ pub(super) fn check(docs: &TaskDocs, task: &Task) -> TaskLookup<Option<Issue>> {
 fn first_lists(docs: &TaskDocs, task: &Task) -> TaskLookup<BTreeMap<StepId, FirstLists>> {
     let events = docs.events(&EventQuery {
         entity: Some(task.id.to_string()),
-        scope: None,
-        after: None,
-        order: EventOrder::OldestFirst,
-        limit: EVENTS_MAX,
+        ..EventQuery::of(EventOrder::OldestFirst, EVENTS_MAX)
     })?;
     let mut first: BTreeMap<StepId, FirstLists> = BTreeMap::new();
     for recorded in events.iter() {

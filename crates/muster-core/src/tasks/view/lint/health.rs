@@ -8,6 +8,7 @@ use crate::tasks::{
     TaskDocs, TaskDocument, TaskLookup,
     entity::TaskStatus,
     id::{EntityId, EntityKind},
+    lookup,
     memory::CardType,
 };
 
@@ -87,7 +88,7 @@ impl HealthCode {
 
 impl ContextHealth {
     pub(super) fn of(docs: &TaskDocs, id: EntityId) -> TaskLookup<Self> {
-        let counts = signals::counts(docs, id)?;
+        let counts = lookup::memory_counts(docs, id)?;
         let notes_present = counts.notes > 0;
         let cards_present = !counts.cards.is_empty();
         let document = docs.get(&id.into())?;
