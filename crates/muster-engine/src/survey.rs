@@ -1,5 +1,5 @@
-//! Lists that are filtered by more than columns: by the index of searches where it can tell, else by
-//! reading every document. And how that index is filled.
+//! Lists that are filtered by more than columns: with the index of searches where it applies, else
+//! by reading every document. And how that index is filled.
 
 use std::{collections::BTreeMap, sync::Arc};
 

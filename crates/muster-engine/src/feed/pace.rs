@@ -12,8 +12,8 @@ const PACE_PER_FOLLOWER: Duration = Duration::from_micros(20);
 const PACE_PER_FOLLOWER_BUSY: Duration = Duration::from_micros(100);
 /// Upper limit of the shortest pause under load.
 const PACE_BUSY_MAX: Duration = Duration::from_millis(6);
-/// Under load a pause is this many times as long as its deliveries took, so that writers get half of
-/// the time.
+/// Under load a pause is this many times as long as its deliveries took, so that writers get half
+/// of the time.
 const DELIVERY_TIMES_BUSY: u32 = 2;
 /// A stream with more events per second is busy. Low, because a machine that cannot keep up has few
 /// of them, and must not be woken more often for it.

@@ -57,7 +57,7 @@ const QUESTIONS: &[Question] = &[
     Question {
         since: 7,
         place: "search",
-        sql: "SELECT document || ' is found by a string, but is no document' FROM searched \
+        sql: "SELECT document || ' is found by a string, but is not a document' FROM searched \
               WHERE document NOT IN (SELECT id FROM document)",
     },
     Question {

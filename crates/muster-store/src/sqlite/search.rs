@@ -5,11 +5,11 @@
 //!                index of three characters      searched
 //! ```
 //!
-//! The index has no positions: it is a fifth of the size, and costs a write a quarter of the time. It
-//! can only leave documents out; whether one of the rest contains the string is read from the string
-//! that was stored.
+//! The index has no positions: it is a fifth of the size of one that has them. It can only leave documents out; whether one of the rest contains the string is read from the
+//! string that was stored.
 //!
-//! Until `meta` marks the index as complete, only those strings are written, and no search uses them.
+//! Until `meta` marks the index as complete, only those strings are written, and no search uses
+//! them.
 
 use std::ops::Deref;
 
@@ -40,7 +40,8 @@ const ADD_ENTRY: &str = "INSERT INTO search (rowid, text) VALUES (?1, ?2)";
 const REMOVE_ENTRY: &str = "INSERT INTO search (search, rowid, text) VALUES ('delete', ?1, ?2)";
 const REMOVE_ENTRIES_OF: &str = "\
     INSERT INTO search (search, rowid, text) SELECT 'delete', searched.document, searched.text \
-    FROM document CROSS JOIN searched ON searched.document = document.id WHERE document.stream = ?1";
+    FROM document CROSS JOIN searched ON searched.document = document.id \
+    WHERE document.stream = ?1";
 const REMOVE_ALL_OF: &str = "\
     DELETE FROM searched WHERE document IN (SELECT id FROM document WHERE stream = ?1)";
 
@@ -244,8 +245,8 @@ fn found(row: &Row<'_>) -> rusqlite::Result<(Address, u64, Index)> {
 
 /// Entries of the index that together cover a string, quoted for a query; none for a shorter one.
 ///
-/// Neighbouring entries share two of their characters. Every third one, and the last, exclude nearly
-/// as much as all of them.
+/// Neighbouring entries share two of their characters. Every third one, and the last, exclude
+/// nearly as much as all of them.
 fn grams(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let Some(last) = characters.len().checked_sub(GRAM_CHARS) else { return Vec::new() };

@@ -98,7 +98,6 @@ pub(in crate::tasks) fn searched(document: &TaskDocument) -> Vec<Cow<'_, str>> {
         TaskDocument::Workspace(_)
         | TaskDocument::Answer(_)
         | TaskDocument::Operation(_)
-        | TaskDocument::Memory(_)
         | TaskDocument::Trace(_)
         | TaskDocument::Note(_)
         | TaskDocument::Card(_)
