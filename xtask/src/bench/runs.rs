@@ -19,7 +19,7 @@ pub(crate) const EVENTS: [u64; 2] = [1_000, 100_000];
 /// How much longer a query may take with the long history.
 const GROWTH_MAX: f64 = 1.5;
 /// How many further runs there are, each with about this many events, which create its graph.
-const FURTHER_RUNS: u64 = 100;
+const FURTHER_RUNS: u64 = 50;
 const FURTHER_EVENTS: u64 = 400;
 /// How long a start may take with all of them, in milliseconds.
 const START_MS_MAX: f64 = 100.0;
