@@ -64,7 +64,7 @@ describe("applyTranscript", () => {
   });
 
   test("a diff is shown only if it changes something, and after the answer", () => {
-    const diff = (files: string[]) => event("artifact.created", { artifact: { id: "d", kind: "diff", metadata: { filesChanged: files } } });
+    const diff = (files: string[]) => event("artifact.created", { turnId: null, artifact: { id: "d", turnId: "t", kind: "diff", metadata: { filesChanged: files } } });
     const transcript = applyTranscript(emptyTranscript("n"), [
       started(),
       diff([]),

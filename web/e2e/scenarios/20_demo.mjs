@@ -18,8 +18,10 @@ export const scenarios = {
       const waiting = (await server.call("GET", "/api/approvals")).approvals;
       if (waiting.length > 0) {
         await page.keyboard.press("a");
-        await page.getByRole("button", { name: "Approve", exact: true }).first().waitFor();
-        await page.getByRole("article").locator("kbd").first().waitFor();
+        const rows = page.getByRole("list", { name: "Waiting for you" }).getByRole("listitem");
+        const asks = rows.filter({ has: page.getByRole("button", { name: "Approve", exact: true }) });
+        await asks.first().getByRole("button").first().click();
+        await page.getByRole("article").locator("kbd", { hasText: "y" }).waitFor();
         await page.keyboard.press("y");
         await stage.until(async () => !(await server.call("GET", "/api/approvals")).approvals.some(({ approval }) => approval.approvalId === waiting[0].approval.approvalId));
         given += 1;

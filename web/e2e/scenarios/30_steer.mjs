@@ -72,7 +72,7 @@ export const scenarios = {
     await page.getByRole("list", { name: "Queued" }).getByText("say later").waitFor();
     await field.fill("say at once");
     await page.locator(".composer").getByRole("button", { name: "Interrupt" }).click();
-    await said(page).getByText("Turn interrupted: user_interrupt").waitFor();
+    await said(page).getByText(/was interrupted by a person/).waitFor();
     await said(page).getByText(/^at once/).waitFor();
   },
 

@@ -96,12 +96,12 @@ export const scenarios = {
     const tree = page.getByRole("region", { name: "C-Tree" });
     await tree.getByText("Parts are hashed now").waitFor();
     const summary = await server.call("GET", `/sessions/${id}/ctrees`);
+    await tree.getByText("Details of the C-Tree").click();
     await tree.getByText(summary.compiler.z3.slice(0, 12)).waitFor();
     await say("assistant_message", { text: "One more leaf", message_id: "m10" });
     await tree.getByRole("button", { name: /assistant One more leaf/ }).click();
     await tree.getByRole("button", { name: "Pin", exact: true }).click();
     await tree.getByRole("button", { name: /One more leaf pinned 1\.00/ }).waitFor();
-    await tree.getByText("Details of the C-Tree").click();
     await tree.getByRole("button", { name: /letters$/ }).click();
     await page.getByRole("dialog", { name: "Compiled text" }).getByText("## Turn 2").waitFor();
   },

@@ -244,10 +244,13 @@ function finished(draft: Draft, base: Common, event: EventOf<"message.assistant.
   }
   if (told || !event.content) return;
   // What a turn changed comes after what it says.
-  const last = draft.last();
-  const held = last?.kind === "artifact" && last.turnId === base.turnId ? draft.entries.pop() : undefined;
+  const held: Entry[] = [];
+  for (let last = draft.last(); last?.kind === "artifact" && last.artifact.turnId === base.turnId; last = draft.last()) {
+    held.unshift(last);
+    draft.entries.pop();
+  }
   draft.push({ ...base, kind: "text", text: event.content, open: false, interrupted });
-  if (held) draft.push(held);
+  for (const entry of held) draft.push(entry);
 }
 
 function called(draft: Draft, base: Common, event: EventOf<"tool.proposed"> | EventOf<"tool.started">): void {
