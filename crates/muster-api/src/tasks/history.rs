@@ -5,8 +5,8 @@ use muster_core::{
     tasks::{
         TaskDocument, fields,
         history::{
-            self, AddedParts, DerivedChange, FieldValues, HistoryOperation as Entry, HistoryQuery,
-            OperationChange, OperationState,
+            self, AddedParts, DerivedChange, FieldValues, HistoryOperation as Entry,
+            OperationChange, OperationState, OperationsQuery,
         },
         id::{EntityId, WorkspaceId},
         lookup,
@@ -165,7 +165,7 @@ impl Operation for TasksHistory {
                 lookup::revision(docs, id)?;
             }
             let query =
-                HistoryQuery { entity: named, before: self.cursor, above: 0, limit: limit + 1 };
+                OperationsQuery { entity: named, before: self.cursor, above: 0, limit: limit + 1 };
             let rows = history::newest_first(docs, &query)?;
             let has_more = rows.len() > limit as usize;
             let shown: Vec<OperationView> = rows

@@ -5,7 +5,7 @@ use muster_core::{
     tasks::{
         TaskCommand, TaskDocs, TaskEvent, TaskKey, TaskRejection, TaskResult,
         event::Restored,
-        history::{self, HistoryOperation as Entry, HistoryQuery, OperationState},
+        history::{self, HistoryOperation as Entry, OperationState, OperationsQuery},
         id::{EntityId, WorkspaceId},
         lookup::{self, Target, TargetSource},
         wire::EventView,
@@ -200,7 +200,7 @@ fn newest(docs: &TaskDocs, scope: &Scope, undo: bool) -> TaskResult<u64> {
 
 /// Operations after this one that have effect, newest first.
 fn newer(docs: &TaskDocs, named: Option<EntityId>, seq: u64) -> TaskResult<Vec<SkippedOperation>> {
-    let query = HistoryQuery { entity: named, before: None, above: seq, limit: NEWER_MAX };
+    let query = OperationsQuery { entity: named, before: None, above: seq, limit: NEWER_MAX };
     let newer = history::newest_first(docs, &query)?;
     let skipped = newer.iter().filter(|entry| entry.is_in_effect()).take(SKIPPED_MAX);
     Ok(skipped.map(|entry| SkippedOperation { seq: entry.seq, op: entry.intent.clone() }).collect())

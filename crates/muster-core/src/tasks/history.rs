@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use added::{AddedParts, WithdrawnParts};
-pub use page::{HistoryQuery, newest_first};
+pub use page::{OperationsQuery, newest_first};
 
 use super::{
     TaskEvent, entity::TaskStatus, event::StepDone, fields, id::EntityId, lookup, path::StepPath,

@@ -10,7 +10,7 @@ use crate::{
 
 /// Which operations to list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HistoryQuery {
+pub struct OperationsQuery {
     /// Only those of this plan or task.
     pub entity: Option<EntityId>,
     /// Only older ones than this position.
@@ -24,7 +24,7 @@ pub struct HistoryQuery {
 /// A page of operations, newest first.
 pub fn newest_first<'a>(
     docs: &'a TaskDocs,
-    query: &HistoryQuery,
+    query: &OperationsQuery,
 ) -> TaskLookup<Vec<Cow<'a, HistoryOperation>>> {
     let before = Some(query.before.unwrap_or(i64::MAX.unsigned_abs()));
     let entity = query.entity.map(|id| id.to_string());
