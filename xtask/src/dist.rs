@@ -27,7 +27,8 @@ use crate::workspace::{Workspace, output, run};
 /// What separates arguments in `CARGO_ENCODED_RUSTFLAGS`.
 const SEPARATOR: &str = "\x1f";
 
-/// Largest size of the program. Lower it when the program shrinks; ADR 0029 says what makes it grow.
+/// Largest size of the program; `docs/adr/0029` says what makes it grow. Lower it when the program
+/// shrinks.
 const PROGRAM_BYTES_MAX: u64 = 29_000_000;
 
 /// A folder of this machine, and what replaces it in the program.

@@ -131,8 +131,8 @@ impl Describe for NoContent {
 
 /// Where the schemas of a description come from.
 ///
-/// A program needs none to serve a route, and the code that derives them is a tenth of it. So routes
-/// are rows over either source, and only what writes the document asks for derived schemas.
+/// A program needs none to serve a route, and the code that derives them is a tenth of it. So
+/// routes are rows over either source, and only what writes the document has derived schemas.
 pub(crate) trait SchemaSource: 'static {
     /// The schema of what is written from a `T`.
     fn answered<T: JsonSchema>(&mut self) -> Schema;
