@@ -12,7 +12,7 @@ use muster_core::{Address, EventQuery, ListQuery, LogPosition, Timestamp};
 use muster_engine::FixedClock;
 use muster_store::{
     CatalogueQuery, Damage, Description, DocumentRow, EventRow, MemoryStore, ShownRow, Store,
-    StoreError, StoreSnapshot, StreamRow, Transaction,
+    StoreError, StoreSnapshot, StreamRow, TextMatches, Transaction,
 };
 use serde_json::{Value, json};
 
@@ -84,6 +84,25 @@ impl StoreSnapshot for CountingView<'_> {
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
         self.rows.fetch_add(1, Ordering::Relaxed);
         self.view.brief(stream, address)
+    }
+
+    fn search(
+        &mut self,
+        stream: &str,
+        query: &ListQuery,
+        text: &str,
+    ) -> Result<Option<TextMatches>, StoreError> {
+        self.rows.fetch_add(1, Ordering::Relaxed);
+        self.view.search(stream, query, text)
+    }
+
+    fn searched(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
+        self.rows.fetch_add(1, Ordering::Relaxed);
+        self.view.searched(stream, address)
+    }
+
+    fn is_searchable(&mut self) -> Result<bool, StoreError> {
+        self.view.is_searchable()
     }
 
     fn catalogue(
