@@ -31,7 +31,7 @@ export const scenarios = {
     assert.ok(given >= 1, "the coder must ask");
     await page.goto(`${server.base}/#/runs/${run.id}`);
     await page.getByText("Completed", { exact: true }).first().waitFor();
-    await page.getByText("checks passed").waitFor();
+    await page.getByRole("button", { name: "checks passed" }).waitFor();
     // The changes can be read, in both layouts.
     await page.goto(`${server.base}/#/runs/${run.id}/${byAlias(run, "coder")}?tab=diffs&mode=full`);
     await page.getByRole("button", { name: /greet\.sh/ }).first().waitFor();

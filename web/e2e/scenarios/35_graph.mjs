@@ -77,7 +77,7 @@ export const scenarios = {
     await page.locator(".svelte-flow").waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await page.keyboard.press("Shift+F");
-    await page.locator("article.compact").first().waitFor();
+    await page.getByRole("table").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Space");
     await stage.until(async () => (await server.call("GET", `/api/runs/${server.run}`)).run.status === "paused");
