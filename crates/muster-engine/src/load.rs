@@ -38,11 +38,14 @@ pub(crate) fn answer<A: Aggregate, T>(
     }
 }
 
+/// Work without a result; it may have kept one itself.
+type ErasedAsk<'a, A> = dyn FnMut(&mut Documents<A>) -> Result<(), WorkRefusal<A>> + 'a;
+
 /// The same for every type of result: compiled once for each room, not for each view.
 fn until_loaded<A: Aggregate>(
     source: &mut DocumentSource<'_>,
     documents: &mut Documents<A>,
-    ask: &mut dyn FnMut(&mut Documents<A>) -> Result<(), WorkRefusal<A>>,
+    ask: &mut ErasedAsk<'_, A>,
 ) -> Result<Option<Box<A::Rejection>>, StoreError> {
     loop {
         match ask(documents) {

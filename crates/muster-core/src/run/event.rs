@@ -267,9 +267,11 @@ mod tests {
     #[test]
     fn a_change_of_a_run_holds_its_beginning_only_as_a_whole() {
         let patch = |patch| json!({"type": "run.patch", "patch": patch});
-        let read = |value| match from_value::<RunEvent>(value).unwrap().fact {
-            RunFact::RunPatched(patched) => *patched.patch,
-            other => panic!("{other:?}"),
+        let read = |value| {
+            let RunFact::RunPatched(patched) = from_value::<RunEvent>(value).unwrap().fact else {
+                panic!("another type was read")
+            };
+            *patched.patch
         };
         let whole = json!({
             "name": "x", "nodes": {}, "edges": {}, "artifacts": {}, "approvals": {},
