@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: the program as it is distributed, and its packages. It contains no path of the
-//! build machine, and the same sources give the same bytes.
+//! `cargo xtask dist`: the program as it is distributed, and its packages. It contains no path of
+//! the build machine, and the same sources give the same bytes.
 
 mod archive;
 mod checksums;

@@ -62,8 +62,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// Starts a server of its own and a run with an orchestrator, two implementers and a reviewer in a
 /// throw-away git repository: todos, handoffs, diffs, an approval, a check that fails and then
 /// passes. A task of the same project shows what its gate does to a false "done". The agents are
-/// scripted, so no model is needed. The server stays until Ctrl-C; then everything is removed unless
-/// you name a folder.
+/// scripted, so no model is needed. The server stays until Ctrl-C; then everything is removed,
+/// unless you name a folder.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

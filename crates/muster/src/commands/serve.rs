@@ -45,8 +45,8 @@ pub(crate) const STOP_GRACE: Duration = Duration::from_secs(40);
 /// Start the HTTP server: page, REST and MCP over HTTP
 ///
 /// Listens only on this machine, and asks every client for the token that is stored in the storage
-/// folder. It prints a link to the page that signs one browser in, once; `muster open` makes another.
-/// Stop it with Ctrl-C: requests in progress finish first.
+/// folder. It prints a link to the page that signs one browser in, once; `muster open` makes
+/// another. Stop it with Ctrl-C: requests in progress finish first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! The first minutes of a person: `muster` alone, `serve --open`, `open`, completions, manual pages.
+//! The first minutes of a person: `muster` alone, `serve --open`, `open`, completions, manual.
 
 #![cfg(target_os = "linux")]
 

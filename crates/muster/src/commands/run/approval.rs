@@ -170,7 +170,7 @@ fn request(client: &Client, approval: &Approval) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// One argument; several lines keep their breaks, and each is indented so that none looks like ours.
+/// One argument. Several lines keep their breaks; each is indented, so that none looks like ours.
 fn argument(key: &str, value: &str) -> String {
     let key = spelled_out(key);
     let mut lines = value.lines();

@@ -103,12 +103,12 @@ pub(crate) struct CreateCall<'a> {
     pub(crate) parent: Option<&'a str>,
     pub(crate) title: &'a str,
     pub(crate) description: Option<&'a str>,
-    pub(crate) steps: Option<&'a [NewStep]>,
+    pub(crate) steps: Option<&'a [NewTaskStep]>,
 }
 
 /// A step as a person writes it down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct NewStep {
+pub(crate) struct NewTaskStep {
     pub(crate) title: String,
     pub(crate) success_criteria: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -126,7 +126,7 @@ pub(crate) struct CreatedEntity {
 #[derive(Serialize)]
 pub(crate) struct DecomposeCall<'a> {
     pub(crate) task: &'a str,
-    pub(crate) steps: &'a [NewStep],
+    pub(crate) steps: &'a [NewTaskStep],
 }
 
 #[derive(Serialize)]

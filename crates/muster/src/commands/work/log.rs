@@ -25,7 +25,12 @@ pub(crate) struct LogCommand {
     id: Option<String>,
 
     /// Events at most
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
     limit: u32,
 
     #[command(flatten)]

@@ -3,7 +3,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::commands::tasks::calls::NewStep;
+use crate::commands::tasks::calls::NewTaskStep;
 
 /// What one of the flags says.
 #[derive(Clone, Copy)]
@@ -31,17 +31,17 @@ impl Part {
 /// The steps of a new task.
 pub(super) struct StepFlags {
     /// What comes before the first `--step` is about the task as a whole.
-    first: NewStep,
-    steps: Vec<NewStep>,
+    first: NewTaskStep,
+    steps: Vec<NewTaskStep>,
 }
 
 impl StepFlags {
     /// The steps to create. A task always gets one, because only a step can be closed; what says
     /// nothing else is done when what its title names is done.
-    pub(super) fn steps(&self, task_title: &str) -> Vec<NewStep> {
+    pub(super) fn steps(&self, task_title: &str) -> Vec<NewTaskStep> {
         let mut steps = self.steps.clone();
-        if steps.is_empty() || self.first != NewStep::default() {
-            steps.insert(0, NewStep { title: task_title.to_owned(), ..self.first.clone() });
+        if steps.is_empty() || self.first != NewTaskStep::default() {
+            steps.insert(0, NewTaskStep { title: task_title.to_owned(), ..self.first.clone() });
         }
         for step in &mut steps {
             if step.success_criteria.is_empty() {
@@ -61,12 +61,14 @@ impl FromArgMatches for StepFlags {
             given.extend(places.zip(values).map(|(place, value)| (place, part, value)));
         }
         given.sort_by_key(|(place, _, _)| *place);
-        let mut flags = Self { first: NewStep::default(), steps: Vec::new() };
+        let mut flags = Self { first: NewTaskStep::default(), steps: Vec::new() };
         for (_, part, value) in given {
             let step = flags.steps.last_mut().unwrap_or(&mut flags.first);
             match part {
                 Part::Step => {
-                    flags.steps.push(NewStep { title: value.clone(), ..NewStep::default() });
+                    flags
+                        .steps
+                        .push(NewTaskStep { title: value.clone(), ..NewTaskStep::default() });
                 }
                 Part::Criterion => step.success_criteria.push(value.clone()),
                 Part::Test => step.tests.push(value.clone()),
@@ -99,15 +101,15 @@ impl Args for StepFlags {
 mod tests {
     use super::*;
 
-    fn steps(words: &[&str]) -> Vec<NewStep> {
+    fn steps(words: &[&str]) -> Vec<NewTaskStep> {
         let command = StepFlags::augment_args(Command::new("add").no_binary_name(true));
         let matches = command.try_get_matches_from(words).unwrap();
         StepFlags::from_arg_matches(&matches).unwrap().steps("Parse")
     }
 
-    fn step(title: &str, criteria: &[&str], checks: &[&str]) -> NewStep {
+    fn step(title: &str, criteria: &[&str], checks: &[&str]) -> NewTaskStep {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        NewStep {
+        NewTaskStep {
             title: title.to_owned(),
             success_criteria: owned(criteria),
             checks: owned(checks),

@@ -9,7 +9,7 @@ use super::form::{EditForm, FormStep};
 use crate::{
     commands::{
         tasks::calls::{
-            DecomposeCall, FieldPatch, NewStep, PatchArguments, PatchOperation, PatchesCall,
+            DecomposeCall, FieldPatch, NewTaskStep, PatchArguments, PatchOperation, PatchesCall,
         },
         work::entity::EntityNow,
     },
@@ -19,7 +19,7 @@ use crate::{
 /// The difference between two texts of one plan or task.
 pub(super) struct FormChanges {
     patches: Vec<PatchOperation>,
-    new_steps: Vec<NewStep>,
+    new_steps: Vec<NewTaskStep>,
 }
 
 /// What was stored.
@@ -93,7 +93,7 @@ impl FormChanges {
 }
 
 /// A step that says nothing else is done when what its title names is done.
-fn complete(step: &NewStep) -> NewStep {
+fn complete(step: &NewTaskStep) -> NewTaskStep {
     let mut step = step.clone();
     if step.success_criteria.is_empty() {
         step.success_criteria.push(step.title.clone());
@@ -115,7 +115,7 @@ fn fields(old: &EditForm, new: &EditForm) -> Vec<FieldPatch> {
     set(changes)
 }
 
-fn step_fields(old: &NewStep, new: &NewStep) -> Vec<FieldPatch> {
+fn step_fields(old: &NewTaskStep, new: &NewTaskStep) -> Vec<FieldPatch> {
     let changes = [
         ("title", old.title != new.title, json!(new.title)),
         (

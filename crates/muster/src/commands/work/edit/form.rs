@@ -20,7 +20,7 @@ use muster_core::tasks::{
     view::{TargetView, step_object::StepObject},
 };
 
-use crate::commands::tasks::calls::NewStep;
+use crate::commands::tasks::calls::NewTaskStep;
 
 /// Indentation of everything below a heading.
 const INDENT: &str = "  ";
@@ -48,7 +48,7 @@ pub(super) struct EditForm {
 pub(super) struct FormStep {
     /// Absent in a new one.
     pub(super) id: Option<String>,
-    pub(super) step: NewStep,
+    pub(super) step: NewTaskStep,
 }
 
 /// A line that cannot be read.
@@ -72,7 +72,7 @@ impl EditForm {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let step = |step: &StepObject| FormStep {
             id: Some(step.step_id.clone()),
-            step: NewStep {
+            step: NewTaskStep {
                 title: step.title.clone(),
                 success_criteria: step.success_criteria.clone(),
                 tests: step.tests.clone(),
@@ -234,7 +234,7 @@ impl FormReader {
         if !is_step || words.next().is_some() {
             return Err("Title, Priority, Tags, After, Description, Context, Contract or Step");
         }
-        let step = NewStep { title: title.to_owned(), ..NewStep::default() };
+        let step = NewTaskStep { title: title.to_owned(), ..NewTaskStep::default() };
         self.form.steps.push(FormStep { id, step });
         self.below = Below::Step;
         Ok(())
@@ -296,7 +296,7 @@ impl FormReader {
 }
 
 impl StepList {
-    fn of(self, step: &mut NewStep) -> &mut Vec<String> {
+    fn of(self, step: &mut NewTaskStep) -> &mut Vec<String> {
         match self {
             Self::Criteria => &mut step.success_criteria,
             Self::Tests => &mut step.tests,
@@ -326,7 +326,7 @@ mod tests {
     fn form() -> EditForm {
         let step = |id: Option<&str>, title: &str, criteria: &[&str]| FormStep {
             id: id.map(str::to_owned),
-            step: NewStep {
+            step: NewTaskStep {
                 title: title.to_owned(),
                 success_criteria: criteria.iter().map(|it| (*it).to_owned()).collect(),
                 tests: vec!["cargo test: all".to_owned()],
