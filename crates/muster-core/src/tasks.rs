@@ -45,7 +45,7 @@ pub use rejection::TaskRejection;
 use std::borrow::Cow;
 
 use crate::{
-    Address, Aggregate, Author, Documents, Draft, EventStamp, Index, Json, Mark, Recorded, Subject,
+    Address, Aggregate, Author, Documents, Draft, EventStamp, Index, Json, Recorded, Subject,
     TextCondition, Unloaded, WorkRefusal,
     checks::{
         ledger::CheckLedger,
@@ -57,7 +57,6 @@ use crate::{
 use entity::{Plan, Task, TaskAnswer, Workspace};
 use history::HistoryOperation;
 use id::{CardId, CheckRunId, EntityId, EvidenceId, PlanId, StepId, TaskId};
-use index::{child_index, operation_index, task_index};
 use memory::{Card, Evidence, NoteEntry, TraceEntry};
 use todos::StepTodos;
 
@@ -300,34 +299,7 @@ impl Aggregate for TaskAggregate {
     }
 
     fn index(document: &TaskDocument) -> Index {
-        match document {
-            TaskDocument::Workspace(_)
-            | TaskDocument::Answer(_)
-            | TaskDocument::CheckTests(_)
-            | TaskDocument::CheckLedger(_)
-            | TaskDocument::Projects(_)
-            | TaskDocument::Protected(_)
-            | TaskDocument::StepTodos(_) => Index::default(),
-            TaskDocument::CheckRun(record) => Index {
-                ord: record.id.0,
-                parent: record.check.clone(),
-                status: record.status().into(),
-                marks: Mark::Listed as u8,
-                ..Index::default()
-            },
-            TaskDocument::Evidence(evidence) => child_index(evidence.entity, evidence.id.0, ""),
-            TaskDocument::Card(card) => child_index(card.entity, card.last_seq, card.kind.name()),
-            TaskDocument::Note(note) => child_index(note.entity, note.seq, ""),
-            TaskDocument::Trace(entry) => child_index(entry.entity, entry.seq, ""),
-            TaskDocument::Operation(operation) => operation_index(operation),
-            TaskDocument::Plan(plan) => Index {
-                ord: plan.id.0,
-                status: plan.meta.status.name().into(),
-                marks: Mark::Listed as u8,
-                ..Index::default()
-            },
-            TaskDocument::Task(task) => task_index(task),
-        }
+        index::document_index(document)
     }
 
     fn brief(document: &TaskDocument) -> Option<Self::Brief> {

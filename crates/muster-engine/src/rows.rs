@@ -28,8 +28,8 @@ pub(crate) fn event_rows<A: Aggregate>(events: &[Recorded<A::Event>]) -> Vec<Eve
     events.iter().map(row).collect()
 }
 
-/// Encodes a draft's document changes as rows, as of a log position; then what changed documents are
-/// found by, if that is something else than before.
+/// Encodes a draft's document changes as rows, as of a log position; then what changed documents
+/// are found by, if that is something else than before.
 pub(crate) fn document_changes<A: Aggregate>(
     transaction: &mut dyn Transaction,
     stream: &str,

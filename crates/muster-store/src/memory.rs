@@ -3,21 +3,21 @@
 //! It is the reference for what the trait promises: plain maps, linear filters, no index. Tests of
 //! the layers above use it; it is deliberately not fast and not durable.
 
+mod stream;
+
 use std::{
     collections::BTreeMap,
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use muster_core::{
-    Address, EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark,
-};
+use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark};
 
 use crate::{
-    Append, CatalogueQuery, Damage, Description, DocumentChange, DocumentPieces, DocumentRow,
-    EventRow, SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamRow, TextMatches,
-    Transaction, position,
+    Append, CatalogueQuery, Damage, Description, DocumentRow, EventRow, SCHEMA_VERSION, ShownRow,
+    Store, StoreError, StoreSnapshot, StreamRow, TextMatches, Transaction, position,
 };
+use stream::{Document, Stream, admits};
 
 #[derive(Default)]
 pub struct MemoryStore {
@@ -38,25 +38,6 @@ struct State {
     /// Documents ever written.
     written: u64,
     streams: BTreeMap<String, Arc<Stream>>,
-}
-
-#[derive(Clone, Default)]
-struct Stream {
-    seq: u64,
-    ended: bool,
-    events: Vec<Arc<EventRow>>,
-    documents: BTreeMap<Address, Document>,
-}
-
-/// A document and when it was first written, which breaks ties in lists.
-#[derive(Clone)]
-struct Document {
-    born: u64,
-    row: Arc<DocumentRow>,
-    brief: Option<Arc<str>>,
-    searched: Option<Arc<str>>,
-    /// The pieces of the body after the first.
-    pieces: Vec<Arc<str>>,
 }
 
 impl MemoryStore {
@@ -215,56 +196,6 @@ impl State {
     }
 }
 
-impl Stream {
-    fn in_pieces(
-        &self,
-        DocumentPieces { first, rest, brief }: &DocumentPieces,
-        now: u64,
-    ) -> Document {
-        let old = self.documents.get(&first.address);
-        let mut pieces: Vec<Arc<str>> = Vec::new();
-        for (at, piece) in rest.iter().enumerate() {
-            let kept = || old.and_then(|old| old.pieces.get(at).cloned());
-            pieces.extend(piece.as_deref().map(Arc::from).or_else(kept));
-        }
-        let body = [&*first.body].into_iter().chain(pieces.iter().map(AsRef::as_ref)).collect();
-        Document {
-            born: old.map_or(now, |document| document.born),
-            row: Arc::new(DocumentRow { body, ..first.clone() }),
-            brief: brief.as_deref().map(Arc::from),
-            searched: old.and_then(|document| document.searched.clone()),
-            pieces,
-        }
-    }
-
-    fn change(&mut self, change: &DocumentChange, now: u64) {
-        match change {
-            DocumentChange::Put(row, brief) => {
-                let before = self.documents.get(&row.address);
-                let born = before.map_or(now, |document| document.born);
-                let searched = before.and_then(|document| document.searched.clone());
-                let brief = brief.as_deref().map(Arc::from);
-                let pieces = Vec::new();
-                let row = Arc::new(row.clone());
-                let address = row.address.clone();
-                self.documents.insert(address, Document { born, row, brief, searched, pieces });
-            }
-            DocumentChange::PutPieces(change) => {
-                let document = self.in_pieces(change, now);
-                self.documents.insert(change.first.address.clone(), document);
-            }
-            DocumentChange::Search(address, text) => {
-                if let Some(document) = self.documents.get_mut(address) {
-                    document.searched = Some(Arc::from(text.as_str()));
-                }
-            }
-            DocumentChange::Remove(address) => {
-                self.documents.remove(address);
-            }
-        }
-    }
-}
-
 impl StoreSnapshot for State {
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         let seq = self.streams.get(stream).map_or(0, |stream| stream.seq);
@@ -415,22 +346,4 @@ impl StoreSnapshot for State {
         let newer = stream.events[first..].iter().take(limit as usize);
         Ok(newer.map(|event| EventRow::clone(event)).collect())
     }
-}
-
-fn admits(query: &EventQuery, event: &EventRow) -> bool {
-    let Some(subject) = &event.subject else { return false };
-    let in_range = match query.order {
-        EventOrder::OldestFirst => query.after.is_none_or(|after| event.global > after),
-        EventOrder::NewestFirst => query.after.is_none_or(|after| event.global < after),
-    };
-    let chosen = match query.choice {
-        EventChoice::All => true,
-        EventChoice::Kind(kind) => event.kind == kind,
-        EventChoice::Intended => event.intent.is_some(),
-    };
-    in_range
-        && chosen
-        && event.global > query.above
-        && query.entity.as_ref().is_none_or(|entity| *entity == subject.entity)
-        && query.scope.as_ref().is_none_or(|scope| *scope == subject.scope)
 }

@@ -24,6 +24,7 @@ mod pieces;
 mod place;
 mod pool;
 mod queue;
+mod row;
 mod search;
 #[cfg(test)]
 mod tests;

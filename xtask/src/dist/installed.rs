@@ -22,7 +22,13 @@ use crate::{
 /// How long the server may be silent.
 const SILENCE: Duration = Duration::from_secs(10);
 /// The first message of an MCP client.
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"packages","version":"1"}}}"#;
+const INITIALIZE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+    r#""capabilities":{},"clientInfo":{"name":"packages","version":"1"}}}"#
+);
+
+/// A way to install a package.
+type Installation = fn(&Shelf) -> Attempt;
 
 /// The packages of this machine, and a place to install them to.
 struct Shelf {
@@ -55,7 +61,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
     fs::create_dir_all(&place)?;
     let shelf =
         Shelf { product: Product::read(workspace)?, platform: platform::host()?, packages, place };
-    let ways: [(&str, fn(&Shelf) -> Attempt); 5] = [
+    let ways: [(&str, Installation); 5] = [
         ("archive", Shelf::archive),
         ("installer", Shelf::installer),
         ("deb", Shelf::deb),
@@ -66,7 +72,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
     Ok(tallies.sum())
 }
 
-fn judge(name: &str, shelf: &Shelf, install: fn(&Shelf) -> Attempt) -> Tally {
+fn judge(name: &str, shelf: &Shelf, install: Installation) -> Tally {
     let done = install(shelf).and_then(|installed| match installed {
         Ok(installed) => installed.main_job(&shelf.place, name).map(Ok),
         Err(reason) => Ok(Err(reason)),

@@ -51,7 +51,8 @@ fn block(platform: &Platform, url: &str, file: &PackagedFile) -> String {
     let system = if platform.node.0 == "darwin" { "on_macos" } else { "on_linux" };
     let cpu = if platform.node.1 == "arm64" { "on_arm" } else { "on_intel" };
     format!(
-        "  {system} do\n    {cpu} do\n      url \"{url}/{}\"\n      sha256 \"{}\"\n    end\n  end\n",
+        "  {system} do\n    {cpu} do\n      url \"{url}/{}\"\n      \
+         sha256 \"{}\"\n    end\n  end\n",
         file.path,
         hex_digest(&file.bytes)
     )

@@ -5,8 +5,8 @@
 //!                index of three characters      searched
 //! ```
 //!
-//! The index has no positions: it is a fifth of the size of one that has them. It can only leave documents out; whether one of the rest contains the string is read from the
-//! string that was stored.
+//! The index has no positions: it is a fifth of the size of one that has them. It can only leave
+//! documents out; whether one of the rest contains the string is read from what was stored.
 //!
 //! Until `meta` marks the index as complete, only those strings are written, and no search uses
 //! them.

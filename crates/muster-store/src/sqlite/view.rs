@@ -2,15 +2,13 @@
 
 use std::{borrow::Cow, ops::Deref, sync::Arc};
 
-use muster_core::{
-    Address, EventOrder, EventQuery, Index, ListQuery, LogPosition, Subject, Timestamp,
-};
+use muster_core::{Address, EventOrder, EventQuery, ListQuery, LogPosition, Timestamp};
 use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
 use super::{
     link::Link,
     listing::{self, EventBounds, document_columns, event_columns},
-    pieces,
+    row::{document, event},
     search::{self, SearchedIds},
 };
 use crate::{
@@ -373,37 +371,4 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         let parameters = params![stream, listing::above(Some(after)), limit];
         self.many("read a stream's tail", sql, parameters, event)
     }
-}
-
-/// A document from a row that starts with the columns of every document read here.
-fn document(kind: Cow<'static, str>, row: &Row<'_>) -> rusqlite::Result<DocumentRow> {
-    Ok(DocumentRow {
-        address: Address { kind, name: row.get(0)? },
-        version: row.get(1)?,
-        index: Index {
-            ord: row.get(2)?,
-            parent: row.get(3)?,
-            status: Cow::Owned(row.get(4)?),
-            rank: row.get(5)?,
-            marks: pieces::marks(row.get(6)?),
-        },
-        body: row.get(7)?,
-    })
-}
-
-/// An event from a row with the columns of every event read here.
-fn event(row: &Row<'_>) -> rusqlite::Result<EventRow> {
-    let entity: Option<String> = row.get(4)?;
-    let scope: Option<String> = row.get(5)?;
-    Ok(EventRow {
-        global: row.get(0)?,
-        seq: row.get(1)?,
-        at: Timestamp(row.get(2)?),
-        kind: row.get(3)?,
-        subject: entity.map(|entity| Subject { entity, scope: scope.unwrap_or_default() }),
-        body: row.get(6)?,
-        shown: row.get(7)?,
-        by: row.get(8)?,
-        intent: row.get(9)?,
-    })
 }
