@@ -118,7 +118,7 @@ export const scenarios = {
     await server.say("disguise");
     const page = await stage.enter(server);
     const form = page.getByRole("article");
-    await form.getByText("echo \\u202ecod.nuf\\u200b").waitFor();
+    await form.getByText("echo \\u202ecod.nuf\\u200b", { exact: true }).waitFor();
     await form.getByRole("button", { name: "Edit arguments" }).click();
     assert.match(await form.getByLabel("Arguments").inputValue(), /\\u202ecod\.nuf\\u200b/);
   },

@@ -112,7 +112,7 @@ fn listed(tasks_limit: u32) -> anyhow::Result<Vec<(String, String)>> {
     let desk = OpenWorkspace::open_quietly(&settings, &InWorkspace { workspace: None })?;
     let call = ContextCall { plans_limit: PAGE_ROWS, tasks_limit, ..ContextCall::default() };
     let view = desk.ask(&call)?;
-    let plans = view.plans.into_iter().map(|plan| (plan.id, plan.title.to_string()));
+    let plans = view.plans.into_iter().map(|plan| (plan.id, plan.title));
     let tasks = view.tasks.into_iter().map(|task| (task.id.to_string(), task.title.to_string()));
     Ok(plans.chain(tasks).collect())
 }

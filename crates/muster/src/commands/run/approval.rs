@@ -10,7 +10,6 @@ use muster_core::{
     text,
 };
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{
     answers::{RunReply, pending_approvals},
@@ -158,10 +157,7 @@ fn request(client: &Client, approval: &Approval) -> anyhow::Result<String> {
         spelled_out(&approval.tool.name)
     );
     for (key, value) in &approval.tool.args {
-        let value = match value {
-            Value::String(words) => words.clone(),
-            other => other.to_string(),
-        };
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         text += &argument(key, &value);
     }
     if let Some(context) = &approval.context {

@@ -111,7 +111,7 @@ impl EditForm {
             text += &paragraph("Contract", contract);
         }
         let steps = self.steps.iter().map(step_text);
-        trimmed_lines(text + &steps.collect::<String>())
+        trimmed_lines(&(text + &steps.collect::<String>()))
     }
 
     /// Reads the text back.
@@ -148,7 +148,7 @@ fn step_text(of: &FormStep) -> String {
 }
 
 /// No blanks at the end of lines, which editors remove.
-fn trimmed_lines(text: String) -> String {
+fn trimmed_lines(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
