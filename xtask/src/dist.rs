@@ -167,9 +167,9 @@ fn remaps(workspace: &Workspace, target: &Path) -> Result<Vec<Remap>> {
     Ok(remaps)
 }
 
-/// What makes a program need no library of its host, so that one runs on every Linux. Random numbers
-/// then have to come from the kernel directly: the way around it looks for a C library, or for
-/// device files, which an empty root does not have.
+/// What makes a program need no library of its host, so that one runs on every Linux. Random
+/// numbers then have to come from the kernel directly: the way around it looks for a C library, or
+/// for device files, which an empty root does not have.
 const STATIC_LINUX: [&str; 2] =
     ["-Ctarget-feature=+crt-static", "--cfg=getrandom_backend=\"linux_getrandom\""];
 
