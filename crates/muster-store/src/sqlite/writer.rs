@@ -53,10 +53,12 @@ pub(super) struct SqliteWriter {
 #[derive(Default)]
 struct Slot {
     taken: bool,
+    /// Callers that wait for it: only then a system call has to wake one.
+    waiting: usize,
     link: Option<Link>,
     /// The log that the connection writes.
     log: Option<FileIdentity>,
-    next_checkpoint: u32,
+    next_checkpoint: u64,
     /// Whether the log may contain remains of a failed transaction.
     suspect: bool,
 }
@@ -87,10 +89,13 @@ impl SqliteWriter {
         self.refuse_looking()?;
         let started = Instant::now();
         let bound = self.options.wait_bound;
+        let mut slot = self.slot();
+        slot.waiting += 1;
         let (mut slot, _) = self
             .freed
-            .wait_timeout_while(self.slot(), bound, |slot| slot.taken)
+            .wait_timeout_while(slot, bound, |slot| slot.taken)
             .unwrap_or_else(PoisonError::into_inner);
+        slot.waiting -= 1;
         if slot.taken {
             return Err(StoreError::Busy { waited_ms: milliseconds(started.elapsed()) });
         }
@@ -319,7 +324,9 @@ impl Drop for WriteTurn<'_> {
         let mut slot = self.writer.slot();
         slot.link = link;
         slot.taken = false;
-        self.writer.freed.notify_one();
+        if slot.waiting > 0 {
+            self.writer.freed.notify_one();
+        }
     }
 }
 
