@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{Append, Damage, DocumentChange, DocumentRow, Store as _, StoreError};
 
-const PAGE_BYTES: usize = 4096;
+const PAGE_BYTES: usize = 2048;
 
 /// A store of some hundred pages that was closed in good order.
 fn filled(directory: &Path) {
