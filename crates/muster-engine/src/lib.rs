@@ -14,6 +14,7 @@ mod growth;
 mod large;
 mod load;
 mod multi_stream;
+mod reply;
 mod rows;
 mod share;
 pub mod survey;
@@ -24,7 +25,8 @@ mod trees;
 mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};
-pub use engine::{Engine, ExecuteError, StoreFailure};
+pub use engine::{Engine, ExecuteError, StoreFailure, WorkOutcome};
 pub use feed::{Batch, Encode, Encoded, Follower, News};
 pub use growth::GrowthListener;
 pub use multi_stream::MultiStreamTransaction;
+pub use reply::PendingOutcome;
