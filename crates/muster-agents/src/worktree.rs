@@ -10,6 +10,7 @@ mod merge;
 mod place;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::{
     path::{Path, PathBuf},
@@ -21,7 +22,6 @@ use muster_core::run::{
     id::{NodeId, RunId},
 };
 
-pub(crate) use self::place::{Placing, make_soon, settle};
 use self::{
     git::Git,
     list::{own_branch, state},
@@ -29,6 +29,10 @@ use self::{
 pub use self::{
     list::{Worktree, WorktreeState, worktrees},
     merge::{Merged, NotMerged},
+};
+pub(crate) use self::{
+    place::{Placing, make_soon, settle},
+    trial::{JudgedFiles, JudgedSource},
 };
 use super::shared::RunsContext;
 
