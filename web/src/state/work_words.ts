@@ -110,6 +110,28 @@ export function nextRedo(operations: readonly Operation[]): Operation | undefine
   return above.findLast((operation) => operation.undone);
 }
 
+/** Why operations cannot be undone, and what to do instead. */
+const LASTING: Readonly<Record<string, string>> = {
+  evidence_capture: "stays: evidence is a record",
+  note: "stays: notes are a record",
+  create: "cannot be undone: delete it instead",
+  bootstrap: "cannot be undone: delete it instead",
+  decompose: "cannot be undone: delete the step instead",
+  verify: "cannot be undone: take the confirmation back at the step",
+  complete: "cannot be undone: set the status or reopen a step",
+  delete: "cannot be undone: what was deleted is gone",
+  task_delete: "cannot be undone: what was deleted is gone",
+};
+
+/** Whether an operation can be undone or redone now, and why not. */
+export function undoNote(operation: Operation, operations: readonly Operation[]): string {
+  if (operation.undone) {
+    return operation === nextRedo(operations) ? "redo applies it again" : "not redone: something was done since";
+  }
+  if (!operation.undoable) return LASTING[operation.intent] ?? "cannot be undone: change it by hand";
+  return operation === nextUndo(operations) ? "undo reverts this" : "can be undone after what came later";
+}
+
 /** The URL, if the string is one that may be opened. */
 export function webAddress(text: string): string | undefined {
   const address = text.replace(/^LINK:\s*/, "").trim();
