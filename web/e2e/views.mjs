@@ -1,0 +1,47 @@
+// Every view and dialog of the page, each shown in four looks: for pictures and for what holds everywhere.
+import { emptyViews } from "./views/empty.mjs";
+import { judgingViews } from "./views/judging.mjs";
+import { runViews } from "./views/runs.mjs";
+import { sessionViews } from "./views/sessions.mjs";
+import { workViews } from "./views/work.mjs";
+
+/** A large screen and a phone, light and dark. */
+export const LOOKS = [
+  { look: "wide-light", width: 1440, height: 900, colorScheme: "light" },
+  { look: "wide-dark", width: 1440, height: 900, colorScheme: "dark" },
+  { look: "phone-light", width: 390, height: 844, colorScheme: "light" },
+  { look: "phone-dark", width: 390, height: 844, colorScheme: "dark" },
+];
+
+/** Groups of views, each with the world that it needs: `{prepare(stage), views: {name: open(page, world)}}`. */
+export const GROUPS = {
+  empty: emptyViews,
+  judging: judgingViews,
+  runs: runViews,
+  work: workViews,
+  sessions: sessionViews,
+};
+
+/** Opens each view of a group, and visits it in each look. */
+export async function walk(stage, group, visit) {
+  const world = await group.prepare(stage);
+  const page = await stage.enter(world, { reducedMotion: "reduce" });
+  for (const [name, open] of Object.entries(group.views)) {
+    await wear(page, LOOKS[0]);
+    // A fresh document: no dialog and no scroll position is left from the view before.
+    await page.goto("about:blank");
+    await open(page, world).catch((error) => {
+      throw new Error(`${name}: ${error.message}`);
+    });
+    for (const look of LOOKS) {
+      await wear(page, look);
+      await visit(page, name, look);
+    }
+  }
+}
+
+async function wear(page, { width, height, colorScheme }) {
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
