@@ -1,4 +1,5 @@
 // Runs: the list, a run in each of its forms, a node with each of its tabs, and the dialogs that steer them.
+import { join } from "node:path";
 import { Repository } from "../project.mjs";
 
 const gated = { permissions: { cliPermissionsMode: "gated" } };
@@ -8,7 +9,7 @@ const TEAM = ["Lead", "Coder", "Tester", "Reviewer of everything that touches up
 /** A run of a team in worktrees, with changes and an open request; a run that has ended; and one that failed. */
 async function prepare(stage) {
   stage.scripted();
-  new Repository(stage.project);
+  new Repository(stage.project, { "docs/index.md": "# Harbour\n" });
   const server = await stage.serve();
   const create = async (fields) => (await server.call("POST", "/api/runs", { run: { cwd: stage.project, mode: "INTERACTIVE", ...fields } })).run;
   const look = async (run) => (await server.call("GET", `/api/runs/${run.id}`)).run;
@@ -37,6 +38,7 @@ async function prepare(stage) {
   await server.call("POST", `/api/runs/${team.id}/chat`, { nodeId: ids["Lead"], content: request("Bash", { command: "git push origin main" }) });
   const ended = await create({
     name: "Operator's page",
+    cwd: join(stage.project, "docs"),
     goal: "Write the operator's page",
     definitionOfDone: ["Limits are described", "Links are checked"],
     checks: [{ name: "links", command: "true" }, { name: "spelling", command: "echo 'upload: unknown word'; false", required: false }],
@@ -72,11 +74,11 @@ export const runViews = {
   views: {
     async list(page, { base }) {
       await page.goto(`${base}/#/runs`);
-      await page.getByText("Operator's page").waitFor();
+      await page.getByRole("link", { name: "Operator's page" }).waitFor();
     },
     async "no-matches"(page, { base }) {
       await page.goto(`${base}/#/runs`);
-      await page.getByText("Operator's page").waitFor();
+      await page.getByRole("link", { name: "Operator's page" }).waitFor();
       await page.getByLabel("Filter runs").fill("zeppelin");
       await page.getByText("No matches").waitFor();
     },
@@ -123,24 +125,24 @@ export const runViews = {
       await page.getByRole("list", { name: "Worktrees" }).getByRole("button", { name: "Merge …" }).first().click();
       await page.getByRole("dialog", { name: /^Merge the work of/ }).waitFor();
     },
-    chat: ofNode("Coder", "chat", (page) => conversation(page).getByText("Written.").waitFor()),
+    chat: ofNode("Coder", "chat", (page) => conversation(page).getByText("Written.").first().waitFor()),
     request: ofNode("Lead", "chat", (page) => page.getByRole("button", { name: "Approve", exact: true }).waitFor()),
     node: ofNode("Coder", "overview", (page) => page.getByText("Rights").waitFor()),
     diffs: ofNode("Coder", "diffs", (page) => page.getByText("2 files", { exact: true }).waitFor()),
     tools: ofNode("Coder", "tools", (page) => page.getByText("0 calls").waitFor()),
     handoffs: ofNode("Coder", "handoffs", (page) => page.getByRole("group", { name: "Which handoffs" }).waitFor()),
-    prompts: ofNode("Coder", "prompts", (page) => page.getByText("#1").waitFor()),
+    prompts: ofNode("Coder", "prompts", (page) => page.getByText(/^#\d+$/).first().waitFor()),
     artifacts: ofNode("Coder", "artifacts", (page) => page.getByLabel("Kind").waitFor()),
     session: ofNode("Coder", "session", (page) => page.getByText("C-Tree").first().waitFor()),
     async full(page, world) {
       await inRun(page, world, `/${world.ids["Coder"]}?mode=full`);
-      await conversation(page).getByText("Written.").waitFor();
+      await conversation(page).getByText("Written.").first().waitFor();
     },
     "add-node": dialog("Add a node", "New node"),
     settings: dialog("Run settings", "Run settings"),
     async "delete-node"(page, world) {
       await inRun(page, world, `/${world.ids["Coder"]}`);
-      await conversation(page).getByText("Written.").waitFor();
+      await conversation(page).getByText("Written.").first().waitFor();
       await page.getByRole("main").press("Delete");
       await page.getByRole("dialog", { name: "Delete Coder?" }).waitFor();
     },
@@ -150,7 +152,7 @@ export const runViews = {
     },
     async search(page, { base }) {
       await page.goto(`${base}/#/runs`);
-      await page.getByText("Operator's page").waitFor();
+      await page.getByRole("link", { name: "Operator's page" }).waitFor();
       await page.keyboard.press("/");
       await page.getByRole("combobox").fill("next byte");
       await page.getByText(/events of all runs/).waitFor();

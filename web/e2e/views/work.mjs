@@ -53,7 +53,7 @@ export const workViews = {
     async "new-plan"(page, world) {
       await board(page, world, "view=board");
       await page.getByRole("button", { name: "New plan" }).click();
-      await page.getByRole("dialog", { name: "New plan" }).getByLabel("Points").waitFor();
+      await page.getByRole("dialog", { name: "New plan" }).getByRole("textbox", { name: "Points" }).waitFor();
     },
     async task(page, world) {
       await task(page, world);
@@ -85,7 +85,10 @@ export const workViews = {
     "task-timeline": (page, world) => tab(page, world, "timeline", "Checkpoints confirmed"),
     "task-evidence": (page, world) => tab(page, world, "evidence", "Proves tests"),
     "task-reasoning": (page, world) => tab(page, world, "reasoning", "Offsets, not part lists"),
-    "task-history": (page, world) => tab(page, world, "history", /^Undo /),
+    async "task-history"(page, world) {
+      await task(page, world, "?tab=history");
+      await page.getByRole("button", { name: /^Undo / }).waitFor();
+    },
     async plan(page, world) {
       await page.goto(`${world.base}/#/work/quay/${world.quay.plan}`);
       await page.getByText("Load test with 500 clients").waitFor();
