@@ -15,6 +15,7 @@ const TITLES: Record<string, string> = {
   undo_applied: "Undone",
   redo_applied: "Redone",
   step_noted: "Note",
+  task_moved: "Moved to another plan",
   plan_updated: "Checklist changed",
   contract_updated: "Contract changed",
   task_node_added: "Sub-plan: added",
@@ -78,7 +79,35 @@ export function valueText(value: unknown): string {
   if (value === undefined || value === null) return "none";
   if (typeof value === "string") return value === "" ? "empty" : value;
   if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(", ") || "none";
   return JSON.stringify(value);
+}
+
+const INTENTS: Readonly<Record<string, string>> = {
+  task_detail_patch: "Edited",
+  plan_detail_patch: "Edited",
+  step_patch: "Step edited",
+  step_progress: "Step closed or reopened",
+  step_block_set: "Step blocked or unblocked",
+  macro_close_step: "Step closed",
+  evidence_capture: "Evidence attached",
+  verify: "Checkpoints confirmed",
+  decompose: "Steps added",
+  task_add: "Sub-plan extended",
+  complete: "Status set",
+  move: "Moved to another plan",
+};
+
+/** What was done, for people. */
+export function intentTitle(intent: string): string {
+  const text = intent.replaceAll("_", " ");
+  return INTENTS[intent] ?? text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The value of a field; moments are numbers of milliseconds on the wire. */
+function fieldText(field: string, value: unknown): string {
+  const isMoment = field.endsWith("_at_ms") && typeof value === "number";
+  return isMoment ? new Date(value).toLocaleString() : valueText(value);
 }
 
 /** What an operation changed, field by field, with its side effects. */
@@ -88,7 +117,7 @@ export function changes(operation: Operation): Change[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const own = names
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
-    .map((field) => ({ where: "", field, before: valueText(before[field]), after: valueText(after[field]) }));
+    .map((field) => ({ where: "", field, before: fieldText(field, before[field]), after: fieldText(field, after[field]) }));
   const followed = operation.derived.map((change) => ({
     where: change.path ? `${change.id} ${change.path}` : change.id,
     field: change.field,
