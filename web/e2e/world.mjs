@@ -128,7 +128,7 @@ export class Stage {
     const agent = resolve(import.meta.dirname, "agent.mjs");
     mkdirSync(this.storage, { recursive: true });
     const command = JSON.stringify([process.execPath, agent]);
-    writeFileSync(join(this.storage, "runs.toml"), `roots = ["/"]\n[profiles.custom.default]\ncommand = ${command}\n`);
+    writeFileSync(join(this.storage, "runs.toml"), `roots = ["/"]\ndefault_permissions_mode = "skip"\n[profiles.custom.default]\ncommand = ${command}\n`);
   }
 
   /** A server whose nodes can be the scripted agent, with a run of one working node. */

@@ -31,7 +31,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Caller, Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
-    runs::{RunOptions, agent_operations},
+    runs::{LiveRunOptions, RunOptions, RunsSettings, agent_operations},
     suggest,
     tasks::FocusMemory,
     todos::BoundSession,
@@ -64,7 +64,7 @@ pub struct AppOptions {
     /// Days that the whole output of checks is kept, if not the default.
     pub proof_log_days: Option<u64>,
     /// How runs are set up.
-    pub runs: RunOptions,
+    pub runs: LiveRunOptions,
     /// Who makes the calls whose surface does not say.
     pub caller: Caller,
 }
@@ -211,6 +211,14 @@ impl App {
     /// Where the store is.
     pub(crate) fn storage_dir(&self) -> &Path {
         &self.options.storage_dir
+    }
+
+    /// Puts other settings of runs in force, from the next request, turn or program on.
+    pub fn reload_runs(&self, settings: RunsSettings, roots: Vec<PathBuf>) {
+        self.options.runs.replace(RunOptions::of(&settings, roots));
+        if let Some(driver) = self.driver() {
+            driver.reload(settings);
+        }
     }
 
     /// Connects the engine of runs: from now on the effects of their rules are carried out. Only

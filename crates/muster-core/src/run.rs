@@ -14,6 +14,7 @@
 //! Not here: processes, files, sockets, error messages, timers. An event is stored in the very form
 //! in which it is sent, and its number in the stream is its number on the wire.
 
+pub mod allow;
 pub mod approval;
 pub mod artifact;
 mod bounds;

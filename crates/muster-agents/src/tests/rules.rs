@@ -352,7 +352,7 @@ async fn runs_tool_5_a_call_by_lines_waits_as_long_as_it_takes() {
     let verdict = Verdict::Denied;
     let files = CallFiles::default();
     let reason = Some("no".to_owned());
-    let resolve = Resolve { approval, verdict, modified_args: None, reason, files };
+    let resolve = Resolve { approval, verdict, modified_args: None, reason, rule: None, files };
     stage.runs.resolve(stage.run, resolve).await.unwrap();
     let turns = stage.ended(node, 1).await;
     assert!(stage.answer(&turns[0]).contains("denied: no"), "{}", stage.answer(&turns[0]));

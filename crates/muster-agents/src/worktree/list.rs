@@ -163,7 +163,7 @@ pub(super) fn own_branch(main: &Git, folder: &Path) -> Result<Option<String>, St
     Ok(main.has(&format!("refs/heads/{name}"))?.then_some(name))
 }
 
-fn folders(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

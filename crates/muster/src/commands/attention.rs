@@ -51,6 +51,8 @@ struct WaitingInRun {
     kind: String,
     run_id: RunId,
     title: String,
+    detail: Option<String>,
+    advice: Option<String>,
     since: Moment,
 }
 
@@ -94,11 +96,13 @@ impl AttentionList {
         });
         let others = waiting.items.iter().filter(|item| item.kind != APPROVAL).map(|item| {
             let run = item.run_id.to_string();
-            self.item(
-                &format!("{}: {}", self.run_name(item.run_id), item.title),
-                item.since.0,
-                &format!("muster run watch {}", text::short_id(&run)),
-            )
+            let watch = format!("muster run watch {}", text::short_id(&run));
+            let next = item
+                .advice
+                .as_ref()
+                .map_or_else(|| watch.clone(), |advice| format!("{advice} ({watch})"));
+            let what = format!("{}: {}", self.run_name(item.run_id), item.title);
+            self.item(&what, item.since.0, &next) + &self.lines(item.detail.as_deref())
         });
         let work = waiting.work.iter().map(|item| {
             let task = item.task_id.map(|id| format!("{id} ")).unwrap_or_default();
@@ -111,6 +115,13 @@ impl AttentionList {
         let known = self.runs.runs.iter().find(|run| run.run.id == Some(id));
         let name = known.and_then(|run| run.run.name.as_deref());
         name.map_or_else(|| text::short_id(&id.to_string()).to_owned(), str::to_owned)
+    }
+
+    /// The last lines of a failure.
+    fn lines(&self, detail: Option<&str>) -> String {
+        let room = self.screen.columns().saturating_sub(4);
+        let lines = detail.unwrap_or_default().lines();
+        lines.map(|line| format!("    {}\n", cut(&spelled_out(line), room))).collect()
     }
 
     fn item(&self, what: &str, since: Timestamp, next: &str) -> String {
