@@ -35,7 +35,7 @@ mod waivers;
 mod watch;
 pub mod work;
 
-pub use muster_agents::{checkout, desktop};
+pub use muster_agents::{checkout, desktop, notify};
 
 pub mod checks {
     //! The checks of a project: its file, and running them.
