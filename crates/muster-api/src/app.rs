@@ -33,7 +33,7 @@ use crate::{
     Caller, Envelope, Registry, SessionBinding, Toolset,
     call::{self, CallFailure, Prepared},
     inspection, refusals,
-    runs::{RunOptions, agent_operations},
+    runs::{LiveRunOptions, RunOptions, RunsSettings, agent_operations},
     suggest,
     tasks::FocusMemory,
     todos::BoundSession,
@@ -66,7 +66,7 @@ pub struct AppOptions {
     /// Days that the whole output of checks is kept, if not the default.
     pub proof_log_days: Option<u64>,
     /// How runs are set up.
-    pub runs: RunOptions,
+    pub runs: LiveRunOptions,
     /// Who makes the calls whose surface does not say.
     pub caller: Caller,
 }
@@ -76,7 +76,7 @@ pub struct App {
     registry: Arc<Registry>,
     options: AppOptions,
     engine: Arc<Engine>,
-    bound: BoundSession,
+    bound: Arc<BoundSession>,
     driver: OnceLock<muster_agents::Runs>,
     checks: Arc<CheckService>,
     focus: Arc<FocusMemory>,
@@ -137,7 +137,7 @@ impl App {
         };
         let engine = Arc::new(engine);
         let registry = Arc::new(Registry::default());
-        let bound = BoundSession::new(options.session.clone());
+        let bound = Arc::new(BoundSession::new(options.session.clone()));
         let runner = Arc::new(CheckRunner::new(&options.storage_dir));
         let log_days = options.proof_log_days.unwrap_or(PROOF_LOG_DAYS_DEFAULT);
         let checks = CheckService::new(Arc::clone(&engine), runner, log_days);
@@ -165,7 +165,20 @@ impl App {
             caller,
             ..self.options.clone()
         };
-        let bound = BoundSession::new(options.session.clone());
+        let bound = Arc::new(BoundSession::new(options.session.clone()));
+        self.sharing(options, bound)
+    }
+
+    /// The same store and session for a caller who turns out to work elsewhere.
+    #[must_use]
+    pub fn moved_to(&self, workspace: WorkspaceId, directory: PathBuf) -> Self {
+        let caller = Caller { directory: Some(directory), ..self.options.caller.clone() };
+        let default_workspace = Some(workspace);
+        let options = AppOptions { default_workspace, caller, ..self.options.clone() };
+        self.sharing(options, Arc::clone(&self.bound))
+    }
+
+    fn sharing(&self, options: AppOptions, bound: Arc<BoundSession>) -> Self {
         let registry = Arc::clone(&self.registry);
         let engine = Arc::clone(&self.engine);
         let checks = Arc::clone(&self.checks);
@@ -217,6 +230,14 @@ impl App {
     /// Where the store is.
     pub(crate) fn storage_dir(&self) -> &Path {
         &self.options.storage_dir
+    }
+
+    /// Puts other settings of runs in force, from the next request, turn or program on.
+    pub fn reload_runs(&self, settings: RunsSettings, roots: Vec<PathBuf>) {
+        self.options.runs.replace(RunOptions::of(&settings, roots));
+        if let Some(driver) = self.driver() {
+            driver.reload(settings);
+        }
     }
 
     /// Connects the engine of runs: from now on the effects of their rules are carried out. Only

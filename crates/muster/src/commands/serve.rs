@@ -15,6 +15,7 @@ use anyhow::Context as _;
 use clap::Args;
 use muster_api::{
     App, AppOptions, Toolset,
+    notify::NotifySettings,
     runs::{McpCommand, RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{
@@ -31,7 +32,7 @@ use crate::{
         SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET,
     },
     local_server::WrittenDown,
-    output, run_settings,
+    notifications, output, run_settings,
     stop::StopRequest,
     storage,
 };
@@ -118,7 +119,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         keeps_house: true,
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
         proof_log_days: Some(settings.get(&PROOF_LOG_DAYS)?.value),
-        runs: RunOptions::of(&runs.settings, runs.roots),
+        runs: RunOptions::of(&runs.settings, runs.roots).into(),
         ..AppOptions::default()
     })?);
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
@@ -147,8 +148,11 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         .enable_all()
         .build()
         .context("cannot start the event loop")?;
-    let manner =
-        ServingManner { grace: Duration::from_secs(serve.stop_grace), opens_page: serve.open };
+    let manner = ServingManner {
+        grace: Duration::from_secs(serve.stop_grace),
+        opens_page: serve.open,
+        notify: notifications::settings(settings)?,
+    };
     runtime.block_on(answer(app, options, runs.settings, manner))?;
     // Calls whose clients are gone may still be running; what they write is durable or absent.
     runtime.shutdown_timeout(CALLS_TIMEOUT);
@@ -214,6 +218,7 @@ struct ServingManner {
     /// How long it may take to stop.
     grace: Duration,
     opens_page: bool,
+    notify: NotifySettings,
 }
 
 async fn answer(
@@ -236,15 +241,19 @@ async fn answer(
             "other machines can reach this server over plain HTTP: put TLS in front of it"
         );
     }
+    tokio::spawn(run_settings::follow(Arc::clone(&app), installation.storage_dir.clone()));
     output::print(&announcement(&server, &installation)?)?;
     tracing::info!(address = %server.address(), "listening");
     if manner.opens_page {
         // Another link than the printed one, which stays good for another browser.
         in_browser(&server.page_link()?)?;
     }
+    let page = format!("{}/#/attention", server.base_url());
+    let notifying = tokio::spawn(notifications::run(Arc::clone(&app), manner.notify, page));
     let checks = Arc::clone(app.checks());
     let stop = async move {
         stop.wait().await;
+        notifying.abort();
         tracing::info!("stopping after the requests in progress; Ctrl-C again stops at once");
         // Before the streams end, so that their readers see how the runs end (RUNS-REC-4).
         runs.shut_down().await;

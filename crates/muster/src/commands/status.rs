@@ -1,6 +1,6 @@
 //! `muster status`: the workspace of this directory, and the server that client commands use.
 
-use std::{fmt::Write as _, process::ExitCode};
+use std::{fmt::Write as _, path::Path, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
@@ -11,7 +11,7 @@ use crate::{
     client::Client,
     config::{Settings, ValueSource},
     people::{InWorkspace, Look},
-    screen::{Color, Screen, Tone},
+    screen::{Color, Screen, Tone, spelled_out},
     storage,
     workspace::{self, ResolvedWorkspace, Surroundings, WorkspaceReason},
 };
@@ -23,8 +23,8 @@ const OK: u16 = 200;
 ///
 /// The workspace is the first that is found: --workspace, MUSTER_WORKSPACE, the muster.toml here or
 /// above as a person accepted it, the settings file, the name of the repository. Commands, hooks
-/// and `muster mcp` all use it. Outside of a repository, commands use the only workspace of the
-/// store.
+/// and `muster mcp` all use it; `muster mcp` asks its client for roots before it takes the name of
+/// the repository. Outside of a repository, commands use the only workspace of the store.
 ///
 /// Finds the server as every client command does: MUSTER_URL sets it, else it is the one that runs
 /// on the storage folder. The exit code is 0 when it works and accepts the token.
@@ -71,11 +71,22 @@ struct Health {
 #[derive(Serialize)]
 struct FoundServer<'a> {
     workspace: &'a FoundWorkspace,
+    /// The storage folder.
+    store: &'a Path,
     url: &'a str,
     source: &'a ValueSource,
     #[serde(flatten)]
     health: &'a Health,
     access: Access,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings_fault: Option<String>,
+}
+
+/// What the server says about its settings of runs.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SettingsReport {
+    settings_fault: Option<String>,
 }
 
 /// Whether the server accepts our token.
@@ -89,27 +100,44 @@ enum Access {
 /// Prints the workspace and the report of the server.
 pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result<ExitCode> {
     let workspace = workspace_here(settings, &status.place);
+    let store = storage::directory(settings)?;
+    let head = |screen: Screen| workspace_line(screen, &workspace) + &store_line(screen, &store);
     let asked = ask(settings);
     let (client, health, access) = match asked {
         Ok(answered) => answered,
         Err(error) => {
-            let raw = serde_json::json!({"workspace": workspace});
-            status.look.print(&raw, |screen| Ok(workspace_line(screen, &workspace)))?;
+            let raw = serde_json::json!({"workspace": workspace, "store": store});
+            status.look.print(&raw, |screen| Ok(head(screen)))?;
             return Err(error);
         }
     };
     let found = FoundServer {
         workspace: &workspace,
+        store: &store,
         url: client.url(),
         source: client.source(),
         health: &health,
         access,
+        settings_fault: settings_fault(&client, access),
     };
     status.look.print(&found, |screen| {
-        Ok(workspace_line(screen, &workspace) + &server_lines(screen, &client, &health, access)?)
+        let lines = server_lines(screen, &client, &health, access)?;
+        let fault = found
+            .settings_fault
+            .as_deref()
+            .map(|fault| format!("  settings {}\n", screen.paint(Tone::Bad, &spelled_out(fault))));
+        Ok(head(screen) + &lines + &fault.unwrap_or_default())
     })?;
     let works = health.status == "ok" && access == Access::Granted;
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Why the server does not use the `runs.toml` that is there.
+fn settings_fault(client: &Client, access: Access) -> Option<String> {
+    match access {
+        Access::Granted => client.get::<SettingsReport>("/api/attention").ok()?.settings_fault,
+        Access::Refused => None,
+    }
 }
 
 /// Asks the server about its state, and whether it accepts our token.
@@ -156,6 +184,11 @@ fn workspace_line(screen: Screen, found: &FoundWorkspace) -> String {
         None => screen.paint(Tone::Warning, "none"),
     };
     format!("workspace {name}  {}\n", screen.paint(Tone::Faint, &found.why))
+}
+
+fn store_line(screen: Screen, store: &Path) -> String {
+    let missing = if store.is_dir() { "" } else { "  not there yet" };
+    format!("store     {}{}\n", store.display(), screen.paint(Tone::Faint, missing))
 }
 
 fn server_lines(

@@ -18,6 +18,7 @@ pub(crate) mod node_tools;
 mod nodes;
 mod paging;
 mod places;
+mod rules;
 mod safety;
 mod shield;
 mod sockets;
@@ -110,6 +111,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Agents of a few lines of shell, by the name of their profile.
 const AGENTS: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 
 [profiles.custom.default]
 command = ["sh", "-c", """

@@ -12,6 +12,7 @@ use crate::program::{Server, muster, path, serve_with_file, stderr, stdout};
 /// Agents of a few lines of shell.
 const AGENTS: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 [profiles.custom.fragile]
 command = ["sh", "-c", '''
 while read -r line; do case "$line" in
