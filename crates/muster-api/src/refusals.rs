@@ -98,6 +98,7 @@ pub(crate) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         TaskRejection::TooDeep => words::too_deep(),
         TaskRejection::ForeignField { field, id } => words::foreign_field(field, id),
         TaskRejection::DependsOnItself { id } => words::depends_on_itself(id),
+        TaskRejection::WaitsForPlan { task, plan } => words::waits_for_plan(task, plan),
         TaskRejection::DependencyCircle { through } => words::dependency_circle(through),
     }
 }

@@ -30,6 +30,7 @@ mod macro_close_step;
 mod macro_finish;
 mod macro_start;
 mod mirror;
+mod moving;
 mod next;
 mod node;
 mod note;
@@ -99,6 +100,7 @@ pub(crate) fn rows<R: OfOperation>() -> Vec<R> {
         R::of::<storage::TasksTemplatesList>(),
         R::of::<create::TasksCreate>(),
         R::of::<edit::TasksEdit>(),
+        R::of::<moving::TasksMove>(),
         R::of::<focus::TasksFocusGet>(),
         R::of::<focus::TasksFocusSet>(),
         R::of::<focus::TasksFocusClear>(),

@@ -156,7 +156,7 @@ async fn runs_diff_6_a_node_can_have_a_worktree_of_its_own() {
     let told = stage.events_of("node.log").remove(0);
     let line = told["line"].as_str().unwrap();
     assert!(told["nodeId"] == node.to_string() && line.contains(&folder), "{told}");
-    assert!(line.contains("1 files changed"), "{line}");
+    assert!(line.contains("1 file changed"), "{line}");
     let clean = stage.add("idle", "implementer");
     stage.until("it has one", |stage| stage.node(clean).workdir.contains("worktrees")).await;
     let unused = std::path::PathBuf::from(stage.node(clean).workdir);

@@ -106,6 +106,7 @@ fn work_is_merged_with_what_was_not_committed_and_then_may_go() {
         (place.read("b.txt").as_str(), place.read("own.txt").as_str()),
         ("mine\n", "mine\n")
     );
+    assert_eq!(merged.commit, Some(place.git(&["rev-parse", "HEAD"])));
     let kept = place.git(&["show", &format!("{}:b.txt", merged.snapshots[1])]);
     assert_eq!(kept, "mine", "the user's side is kept as it was");
     assert_eq!(place.only().state, WorktreeState::Merged);

@@ -1,7 +1,7 @@
 //! Errors without suggestions: arguments that contradict each other or the state.
 
 use muster_core::tasks::{
-    id::{CardId, EntityId, NodeId, StepId},
+    id::{CardId, EntityId, NodeId, PlanId, StepId, TaskId},
     path::{NodePath, StepPath},
     rejection::FieldFault,
 };
@@ -88,6 +88,14 @@ pub(super) fn depends_on_itself(id: EntityId) -> CallFailure {
 pub(super) fn supports_itself(card: CardId) -> CallFailure {
     let message = format!("{card} cannot support itself");
     conflict("supports", message, "Leave it out of supports.")
+}
+
+pub(super) fn waits_for_plan(task: TaskId, plan: PlanId) -> CallFailure {
+    conflict(
+        "plan",
+        format!("{task} waits for {plan}, so it cannot be a part of it"),
+        "Remove the dependency that leads from the task to the plan, then move it.",
+    )
 }
 
 pub(super) fn dependency_circle(through: EntityId) -> CallFailure {

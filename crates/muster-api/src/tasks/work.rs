@@ -234,8 +234,13 @@ impl Write {
 
 /// Refuses a call that changed something outside of its caller's plan.
 fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> {
-    let subjects = events.iter().filter_map(|recorded| wire::subject(&recorded.event));
-    let (entity, _) = subjects.into_iter().find(|(_, other)| *other != plan)?;
+    let is_outside = |event: &TaskEvent, shown_in: PlanId| {
+        shown_in != plan || event.other_plan().is_some_and(|other| other != plan)
+    };
+    let entity = events.iter().find_map(|Recorded { event, .. }| {
+        let (entity, shown_in) = wire::subject(event)?;
+        is_outside(event, shown_in).then_some(entity)
+    })?;
     let expected = format!("{plan}, or a task of it");
     let message = format!("{entity} is not part of {plan}, which this agent works on");
     let recovery = format!("Name {plan} or one of its tasks; a person can change other plans.");

@@ -144,6 +144,7 @@ fn revision_after(event: &TaskEvent, id: EntityId) -> Option<u64> {
 fn own_revision(event: &TaskEvent) -> Option<u64> {
     match event {
         TaskEvent::Edited(edited) => Some(edited.subject.revision),
+        TaskEvent::TaskMoved(moved) => Some(moved.task.revision),
         TaskEvent::StatusSet(set) => Some(set.subject.revision),
         TaskEvent::ChecklistSet(set) => Some(set.revision),
         TaskEvent::ContractSet(set) => Some(set.revision),

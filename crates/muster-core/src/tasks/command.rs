@@ -28,6 +28,11 @@ pub enum TaskCommand {
     CreateTask(CreateTask),
     /// Change fields of a plan or task.
     Edit(FieldsEdit),
+    /// Put a task under another plan.
+    MoveTask {
+        task: TaskId,
+        to: PlanId,
+    },
     /// Add steps to a task.
     AddSteps(AddSteps),
     /// Change fields of a step.

@@ -8,6 +8,7 @@ mod closing;
 mod derive;
 mod edit;
 mod memory;
+mod moving;
 mod node;
 mod plan;
 mod removal;
@@ -43,6 +44,7 @@ pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decis
         TaskCommand::CreatePlan(create) => create_plan(docs, create),
         TaskCommand::CreateTask(create) => create_task(docs, create),
         TaskCommand::Edit(edit) => edit::edit(docs, call, edit),
+        TaskCommand::MoveTask { task, to } => moving::decide(docs, *task, *to),
         TaskCommand::SetStatus { id, to } => status::set(docs, call, *id, *to),
         TaskCommand::Delete { id } => removal::entity(docs, *id),
         TaskCommand::SetChecklist(set) => plan::checklist(docs, set),

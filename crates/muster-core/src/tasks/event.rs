@@ -4,6 +4,7 @@ mod check;
 mod claim;
 mod derived;
 mod memory;
+mod plan;
 mod relocate;
 mod restored;
 mod step;
@@ -17,6 +18,7 @@ pub use check::{
 pub use claim::{ClaimChange, ClaimSet};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
+pub use plan::{ChecklistSet, ContractSet, PlanCreated};
 pub use restored::Restored;
 pub use step::{
     AddedStep, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
@@ -27,7 +29,7 @@ pub use step::{
 use crate::checks::{project::AcceptedProject, protected::ProtectedState};
 
 use super::{
-    entity::{Checklist, TaskAnswer, Urgency},
+    entity::{TaskAnswer, Urgency},
     history::HistoryOperation,
     id::{EntityId, NodeId, PlanId, TaskId},
     optional,
@@ -42,6 +44,8 @@ pub enum TaskEvent {
     TaskCreated(TaskCreated),
     /// Fields of a plan or task changed.
     Edited(FieldsEdited),
+    /// A task was put under another plan.
+    TaskMoved(TaskMoved),
     /// The status of a plan or task changed.
     StatusSet(StatusSet),
     /// A plan or task was deleted.
@@ -132,6 +136,7 @@ impl TaskEvent {
             Self::PlanCreated(_)
             | Self::TaskCreated(_)
             | Self::Edited(_)
+            | Self::TaskMoved(_)
             | Self::StatusSet(_)
             | Self::Deleted(_)
             | Self::ChecklistSet(_)
@@ -182,10 +187,23 @@ impl TaskEvent {
         }
     }
 
+    /// The plan that the event takes a task from or puts it back under, besides the plan whose
+    /// timeline shows the event.
+    pub fn other_plan(&self) -> Option<PlanId> {
+        if let Self::TaskMoved(moved) = self {
+            Some(moved.from)
+        } else if let Self::Restored(restored) = self {
+            restored.other_plan()
+        } else {
+            None
+        }
+    }
+
     /// The consequences of the event, if it can have any.
     pub fn derived(&self) -> Option<&Derived> {
         match self {
             Self::TaskCreated(created) => Some(&created.derived),
+            Self::TaskMoved(moved) => Some(&moved.derived),
             Self::StatusSet(set) => Some(&set.derived),
             Self::StepsAdded(added) => Some(&added.derived),
             Self::StepDefined(defined) => Some(&defined.derived),
@@ -234,19 +252,6 @@ pub struct EntityRef {
     pub plan: PlanId,
     /// Its revision afterwards.
     pub revision: u64,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct PlanCreated {
-    pub id: PlanId,
-    pub title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contract: Option<String>,
-    /// Its structured contract.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contract_data: Option<Map<String, Value>>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -333,6 +338,17 @@ pub struct OwnPatch {
     pub checks: Option<Vec<String>>,
 }
 
+/// A task was put under another plan, which is its parent in `task`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TaskMoved {
+    pub task: TaskRef,
+    /// The plan that it was under.
+    pub from: PlanId,
+    /// What followed from it.
+    #[serde(default, skip_serializing_if = "Derived::is_empty")]
+    pub derived: Derived,
+}
+
 /// The status of a plan or task changed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StatusSet {
@@ -354,30 +370,4 @@ pub struct Deleted {
     /// Its plan; of a plan, itself.
     pub plan: PlanId,
     pub title: String,
-}
-
-/// A plan's checklist changed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ChecklistSet {
-    pub plan: PlanId,
-    /// Its revision afterwards.
-    pub revision: u64,
-    /// The checklist afterwards.
-    pub checklist: Checklist,
-    /// Names of what was given: `steps`, `doc`, `advance`.
-    pub given: Vec<String>,
-}
-
-/// A plan's contract changed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ContractSet {
-    pub plan: PlanId,
-    /// Its revision afterwards.
-    pub revision: u64,
-    /// The contract afterwards.
-    pub contract: Option<String>,
-    /// The structured contract afterwards.
-    pub contract_data: Option<Map<String, Value>>,
-    /// Whether it was cleared.
-    pub clear: bool,
 }

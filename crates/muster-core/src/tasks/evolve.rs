@@ -42,6 +42,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::PlanCreated(created) => entity::plan_created(docs, created, moment),
         TaskEvent::TaskCreated(created) => entity::task_created(docs, created, moment),
         TaskEvent::Edited(edited) => entity::edited(docs, edited, moment),
+        TaskEvent::TaskMoved(moved) => entity::task_moved(docs, moved, moment),
         TaskEvent::StatusSet(set) => entity::status_set(docs, set, moment),
         TaskEvent::Deleted(deleted) => entity::deleted(docs, deleted),
         TaskEvent::ChecklistSet(set) => entity::checklist_set(docs, set, moment),
@@ -137,6 +138,15 @@ fn change_task(docs: &mut TaskDocs, id: TaskId, change: impl FnOnce(&mut Task)) 
         *workspace.tasks.slot(after.status) += 1;
     })?;
     update_dependents(docs, id.into(), before.status, after.status)
+}
+
+/// Puts a task under another plan, whose sums count it from then on.
+fn change_parent(docs: &mut TaskDocs, id: TaskId, to: PlanId) -> Applied {
+    let Some(TaskDocument::Task(task)) = docs.edit(&TaskKey::Task(id))? else { return Ok(()) };
+    let tally = task.tally();
+    let from = std::mem::replace(&mut task.parent, to);
+    change_plan(docs, from, |plan| plan.sums.subtract(&tally))?;
+    change_plan(docs, to, |plan| plan.sums.add(&tally))
 }
 
 /// Changes what no sum counts.

@@ -30,6 +30,7 @@ pub fn of_task(task: &Task) -> FieldValues {
         field("assignee", &task.assignee),
         field("checks", &task.checks),
         field("status", &task.meta.status),
+        field("plan", &task.parent),
     ]);
     fields
 }
@@ -206,7 +207,7 @@ pub(super) fn write_node(node: &mut StepNode, fields: &FieldValues) {
     read(fields, "success_criteria", &mut node.lists.success_criteria);
 }
 
-/// Writes fields of a task back; dependencies are linked by the caller.
+/// Writes fields of a task back; dependencies and the plan are up to the caller.
 pub(super) fn write_task(task: &mut Task, fields: &FieldValues) {
     write_meta(&mut task.meta, fields);
     read(fields, "domain", &mut task.domain);

@@ -198,6 +198,8 @@ pub enum TaskRejection {
     },
     /// An entity cannot depend on itself.
     DependsOnItself { id: EntityId },
+    /// A task cannot be part of a plan that it has to wait for.
+    WaitsForPlan { task: TaskId, plan: PlanId },
     /// Dependencies would form a circle.
     DependencyCircle {
         /// The dependency that leads back.

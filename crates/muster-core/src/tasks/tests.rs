@@ -7,6 +7,7 @@ mod claims;
 mod confirmed;
 mod lint;
 mod model;
+mod moving;
 mod patched;
 mod rules;
 mod step_revisions;

@@ -133,6 +133,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
             EditKind::Edit => by_kind(edited.subject.id.kind(), "plan_edited", "task_edited"),
             EditKind::Patch(_) => "task_patched",
         },
+        TaskEvent::TaskMoved(_) => "task_moved",
         TaskEvent::StatusSet(set) => {
             let kind = set.subject.id.kind();
             match set.moved.to {
@@ -197,6 +198,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         TaskEvent::PlanCreated(created) => Some((created.id.into(), created.id)),
         TaskEvent::TaskCreated(created) => Some((created.id.into(), created.parent)),
         TaskEvent::Edited(edited) => Some((edited.subject.id, edited.subject.plan)),
+        TaskEvent::TaskMoved(moved) => Some((moved.task.task.into(), moved.task.parent)),
         TaskEvent::StatusSet(set) => Some((set.subject.id, set.subject.plan)),
         TaskEvent::Deleted(deleted) => Some((deleted.id, deleted.plan)),
         TaskEvent::ChecklistSet(set) => Some((set.plan.into(), set.plan)),
@@ -256,6 +258,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         TaskEvent::PlanCreated(_)
         | TaskEvent::TaskCreated(_)
         | TaskEvent::Edited(_)
+        | TaskEvent::TaskMoved(_)
         | TaskEvent::StatusSet(_)
         | TaskEvent::Deleted(_)
         | TaskEvent::ChecklistSet(_)

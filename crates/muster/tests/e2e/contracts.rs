@@ -81,6 +81,7 @@ topics![
     limits,
     lint,
     mirror,
+    moving,
     next,
     nodes,
     pack,

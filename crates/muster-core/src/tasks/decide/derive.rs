@@ -34,6 +34,18 @@ pub(super) fn open_task_appears(docs: &TaskDocs, plan: &Plan) -> Consequence {
     Ok(Derived { plan, ..nothing() })
 }
 
+/// A task comes under another plan: one that was begun activates a TODO plan, an open one a DONE
+/// plan.
+pub(super) fn task_appears(docs: &TaskDocs, task: &Task, plan: &Plan) -> Consequence {
+    let wakes = match plan.meta.status {
+        TaskStatus::Todo => task.meta.status != TaskStatus::Todo,
+        TaskStatus::Done => task.meta.status != TaskStatus::Done,
+        TaskStatus::Active => false,
+    };
+    let plan = if wakes { Some(plan_moves(docs, plan, TaskStatus::Active)?) } else { None };
+    Ok(Derived { plan, ..nothing() })
+}
+
 /// Steps appear below `parent`: closed ancestors open, a DONE task becomes ACTIVE.
 pub(super) fn steps_appear(docs: &TaskDocs, task: &Task, parent: Option<&StepPath>) -> Consequence {
     let reopened = closed_upwards(task, parent.cloned());

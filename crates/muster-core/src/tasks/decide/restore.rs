@@ -5,10 +5,12 @@ mod added;
 mod conflict;
 mod gates;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    Decision, derive, edit, reject,
+    Decision, derive, edit,
+    moving::waits_for,
+    reject,
     step::{keeps_checks, weakening},
     waiver::person_only,
 };
@@ -22,7 +24,7 @@ use crate::{
         event::{Derived, Restored},
         fields,
         history::{FieldValues, HistoryOperation, OperationChange},
-        id::EntityId,
+        id::{EntityId, PlanId},
         lookup,
         rejection::PersonalAct,
         step::{Checkpoint, Step},
@@ -65,6 +67,7 @@ impl Restoring<'_> {
             return self.conflict(Conflict::Fields(conflicts));
         }
         self.check_circle(written)?;
+        self.check_plan(written)?;
         self.check_block(written)?;
         let mut written = self.with_taken_back(written)?;
         self.check_weakening(&written)?;
@@ -117,6 +120,27 @@ impl Restoring<'_> {
         let value = |fields: &FieldValues| fields.get(field).cloned().unwrap_or_default();
         let now = operation.addressed().fields(docs)?;
         self.conflict(Conflict::Fields(vec![(field.to_owned(), value(written), value(&now))]))
+    }
+
+    /// A task can go back to a plan that exists and that it does not wait for.
+    fn check_plan(&self, written: &FieldValues) -> TaskResult<()> {
+        let Some((task, to)) = self.plan(written)? else { return Ok(()) };
+        if lookup::find_plan(self.docs, to)?.is_some() && !waits_for(self.docs, task.id, to)? {
+            return Ok(());
+        }
+        let conflict = ("plan".to_owned(), json!(to), json!(task.parent));
+        self.conflict(Conflict::Fields(vec![conflict]))
+    }
+
+    /// The task and the plan that it goes back to.
+    fn plan(&self, written: &FieldValues) -> TaskResult<Option<(&Task, PlanId)>> {
+        let (EntityId::Task(id), None) = (self.operation.entity, &self.operation.path) else {
+            return Ok(None);
+        };
+        let mut plan = None;
+        fields::read(written, "plan", &mut plan);
+        let Some(plan) = plan else { return Ok(None) };
+        Ok(Some((lookup::task(self.docs, id)?, plan)))
     }
 
     /// A closed step is not blocked (TASKS-BLOCK-1), unless it was closed by force despite a block.
@@ -196,6 +220,9 @@ impl Restoring<'_> {
     fn consequences(&self, written: &FieldValues) -> TaskResult<Derived> {
         if let Some((task, to)) = self.status(written)? {
             return derive::plan_follows(self.docs, task, to);
+        }
+        if let Some((task, to)) = self.plan(written)? {
+            return derive::task_appears(self.docs, task, lookup::plan(self.docs, to)?);
         }
         let Some((task, step)) = self.step_of_node()? else { return Ok(derive::nothing()) };
         let writes = |value: bool| written.get("completed") == Some(&Value::Bool(value));

@@ -34,6 +34,7 @@ impl TaskEvent {
             Self::PlanCreated(_)
             | Self::TaskCreated(_)
             | Self::Edited(_)
+            | Self::TaskMoved(_)
             | Self::StatusSet(_)
             | Self::Deleted(_)
             | Self::ChecklistSet(_)

@@ -3,7 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Derived, EntityRef};
-use crate::tasks::{history::FieldValues, id::EntityId, path::StepPath};
+use crate::tasks::{
+    fields,
+    history::FieldValues,
+    id::{EntityId, PlanId},
+    path::StepPath,
+};
 
 /// An operation was undone or redone.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -30,4 +35,13 @@ pub struct Restored {
     /// Plan and task that went or came back with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<EntityId>,
+}
+
+impl Restored {
+    /// The plan that it put the task back under, if it moved the task.
+    pub fn other_plan(&self) -> Option<PlanId> {
+        let mut plan = None;
+        fields::read(&self.fields, "plan", &mut plan);
+        plan
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Applied, Moment, apply_plan_move, change_meta, change_plan, change_task, change_workspace,
-    claim, memory::leave_stacks, update_dependents,
+    Applied, Moment, apply_plan_move, change_meta, change_parent, change_plan, change_task,
+    change_workspace, claim, memory::leave_stacks, update_dependents,
 };
 use crate::{
     ListQuery,
@@ -13,7 +13,7 @@ use crate::{
         entity::{Checklist, Meta, Plan, PlanSums, Task, TaskStatus},
         event::{
             ChecklistSet, ContractSet, Deleted, FieldsEdited, MetaPatch, OwnPatch, PlanCreated,
-            StatusSet, TaskCreated,
+            StatusSet, TaskCreated, TaskMoved, TaskRef,
         },
         id::EntityId,
         lookup,
@@ -140,6 +140,16 @@ pub(super) fn link_dependencies(
         }
     }
     change_meta(docs, id, |meta| meta.waiting_on = waiting_on)
+}
+
+pub(super) fn task_moved(docs: &mut TaskDocs, moved: &TaskMoved, moment: Moment) -> Applied {
+    let TaskRef { task, parent, revision } = moved.task;
+    change_parent(docs, task, parent)?;
+    change_meta(docs, task.into(), |meta| {
+        meta.revision = revision;
+        meta.updated_at = moment.at;
+    })?;
+    apply_plan_move(docs, &moved.derived, moment)
 }
 
 pub(super) fn status_set(docs: &mut TaskDocs, set: &StatusSet, moment: Moment) -> Applied {

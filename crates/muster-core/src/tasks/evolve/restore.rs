@@ -1,8 +1,8 @@
 //! Undo and redo: fields are written back, and what the operation added goes or comes back with it.
 
 use super::{
-    Applied, Moment, apply_derived, apply_plan_move, change_meta, change_plan, change_task,
-    change_workspace, claim, entity::link_dependencies, memory::change_counts,
+    Applied, Moment, apply_derived, apply_plan_move, change_meta, change_parent, change_plan,
+    change_task, change_workspace, claim, entity::link_dependencies, memory::change_counts,
 };
 use crate::{
     ListQuery,
@@ -71,6 +71,9 @@ fn write_fields(docs: &mut TaskDocs, restored: &Restored, moment: Moment) -> App
         let mut depends_on = Vec::new();
         fields::read(values, "depends_on", &mut depends_on);
         link_dependencies(docs, subject.id, &depends_on)?;
+    }
+    if let (EntityId::Task(id), Some(plan)) = (subject.id, restored.other_plan()) {
+        change_parent(docs, id, plan)?;
     }
     match (subject.id, &restored.path) {
         (EntityId::Plan(id), _) => change_plan(docs, id, |plan| {

@@ -32,6 +32,7 @@ enum Move {
     Require(u64, usize, Checkpoint),
     Note(u64, usize),
     Depend(u64, Vec<u64>),
+    Relocate(u64, u64),
     Focus(Option<u64>),
 }
 
@@ -58,6 +59,7 @@ fn moves() -> impl Strategy<Value = Move> {
         1 => (task.clone(), at).prop_map(|(task, at)| Move::Note(task, at)),
         2 => (task.clone(), prop::collection::vec(task.clone(), 0..3))
             .prop_map(|(task, on)| Move::Depend(task, on)),
+        2 => (task.clone(), 1..3_u64).prop_map(|(task, plan)| Move::Relocate(task, plan)),
         1 => prop::option::of(task).prop_map(Move::Focus),
     ]
 }
@@ -146,6 +148,7 @@ fn run(room: &mut Room, model: &mut Model, what: &Move) -> Result<(), TestCaseEr
         Move::Require(number, at, checkpoint) => require(room, model, *number, *at, *checkpoint)?,
         Move::Note(number, at) => note(room, model, *number, *at)?,
         Move::Depend(number, on) => depend(room, model, *number, on)?,
+        Move::Relocate(number, plan) => relocate(room, model, *number, *plan)?,
         Move::Focus(number) => {
             let to = number.map(|number| EntityId::Task(TaskId(number)));
             let accepted = room.call(&[TaskCommand::MoveFocus { to }]).is_ok();
@@ -336,6 +339,19 @@ fn depend(
     }
     if accepted && let Some(known) = model.tasks.get_mut(&number) {
         known.revision += 1;
+    }
+    Ok(())
+}
+
+/// Dependencies are between tasks here, so a task never waits for a plan.
+fn relocate(room: &mut Room, model: &mut Model, number: u64, to: u64) -> Result<(), TestCaseError> {
+    let command = TaskCommand::MoveTask { task: TaskId(number), to: PlanId(to) };
+    let moved = room.call(&[command]);
+    let known = model.tasks.get_mut(&number).filter(|_| to <= model.plans);
+    prop_assert_eq!(moved.is_ok(), known.is_some());
+    if let (Ok(events), Some(known)) = (moved, known) {
+        known.revision += u64::from(!events.is_empty());
+        prop_assert_eq!(room.task(number).parent, PlanId(to));
     }
     Ok(())
 }

@@ -54,6 +54,11 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
             derived(map, &created.derived)
         }
         TaskEvent::Edited(edited) => of_edited(map, edited),
+        TaskEvent::TaskMoved(moved) => {
+            map.serialize_entry("from", &moved.from)?;
+            map.serialize_entry("plan", &moved.task.parent)?;
+            derived(map, &moved.derived)
+        }
         TaskEvent::StatusSet(set) => {
             map.serialize_entry("status", &set.moved.to)?;
             map.serialize_entry("from", &set.moved.from)?;

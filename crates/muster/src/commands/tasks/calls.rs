@@ -195,6 +195,12 @@ pub(crate) struct DeleteCall<'a> {
     pub(crate) expected_revision: Option<u64>,
 }
 
+#[derive(Serialize)]
+pub(crate) struct MoveCall<'a> {
+    pub(crate) task: &'a str,
+    pub(crate) plan: &'a str,
+}
+
 /// Patches that are stored together or not at all.
 #[derive(Serialize)]
 pub(crate) struct PatchesCall {
@@ -254,5 +260,6 @@ calls! {
     NoteCall<'_> => "tasks_note", Json;
     BlockCall<'_> => "tasks_block", Json;
     DeleteCall<'_> => "tasks_delete", Json;
+    MoveCall<'_> => "tasks_move", Json;
     PatchesCall => "tasks_batch", Json;
 }

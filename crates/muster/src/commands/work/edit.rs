@@ -17,7 +17,7 @@ use muster_api::desktop;
 use self::{changes::FormChanges, form::EditForm};
 use super::entity::EntityNow;
 use crate::{
-    commands::completions::entity_ids,
+    commands::{completions::entity_ids, tasks::calls::MoveCall},
     config::Settings,
     output,
     people::{InWorkspace, Look, OpenWorkspace},
@@ -37,6 +37,7 @@ const STDIN: &str = "-";
 #[command(after_help = "\
 Examples:
   muster edit TASK-001
+  muster edit TASK-001 --plan PLAN-002      move the task to another plan
   muster edit TASK-001 --print > task.txt   the text, for an editor elsewhere
   muster edit TASK-001 --from task.txt      read it back; - is standard input")]
 pub(crate) struct EditCommand {
@@ -52,6 +53,10 @@ pub(crate) struct EditCommand {
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 
+    /// Move the task to this plan instead of opening an editor
+    #[arg(long, value_name = "PLAN", conflicts_with_all = ["print", "from"], add = entity_ids())]
+    plan: Option<String>,
+
     #[command(flatten)]
     place: InWorkspace,
 
@@ -61,6 +66,11 @@ pub(crate) struct EditCommand {
 
 pub(super) fn run(settings: &Settings, edit: &EditCommand) -> anyhow::Result<ExitCode> {
     let desk = OpenWorkspace::open(settings, &edit.place)?;
+    if let Some(plan) = &edit.plan {
+        let moved = desk.ask(&MoveCall { task: &edit.id, plan })?;
+        edit.look.print(&moved, |_| Ok(format!("{} is in {plan} now\n", edit.id)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let entity = EntityNow::read(&desk, &edit.id)?;
     let text = EditForm::of(&entity.target, &entity.steps).text(entity.id());
     if edit.print {

@@ -9,7 +9,8 @@ use super::form::{EditForm, FormStep};
 use crate::{
     commands::{
         tasks::calls::{
-            DecomposeCall, FieldPatch, NewTaskStep, PatchArguments, PatchOperation, PatchesCall,
+            DecomposeCall, FieldPatch, MoveCall, NewTaskStep, PatchArguments, PatchOperation,
+            PatchesCall,
         },
         work::entity::EntityNow,
     },
@@ -20,6 +21,8 @@ use crate::{
 pub(super) struct FormChanges {
     patches: Vec<PatchOperation>,
     new_steps: Vec<NewTaskStep>,
+    /// The plan that the task goes to.
+    plan: Option<String>,
 }
 
 /// What was stored.
@@ -29,6 +32,8 @@ pub(super) struct StoredChanges {
     changed: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     added: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<Json>,
 }
 
 impl FormChanges {
@@ -71,14 +76,16 @@ impl FormChanges {
             // The later ones are in the same transaction.
             first.args.expected_revision = Some(entity.target.revision);
         }
-        Ok(Self { patches, new_steps })
+        let plan =
+            new.plan.clone().filter(|plan| old.plan.is_some() && old.plan.as_ref() != Some(plan));
+        Ok(Self { patches, new_steps, plan })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.patches.is_empty() && self.new_steps.is_empty()
+        self.patches.is_empty() && self.new_steps.is_empty() && self.plan.is_none()
     }
 
-    /// Stores all changed fields in one transaction, then the new steps.
+    /// Stores all changed fields in one transaction, then the new steps, then the other plan.
     pub(super) fn store(self, desk: &OpenWorkspace, id: &str) -> anyhow::Result<StoredChanges> {
         let changed = match self.patches.is_empty() {
             true => None,
@@ -88,7 +95,9 @@ impl FormChanges {
             true => None,
             false => Some(desk.ask(&DecomposeCall { task: id, steps: &self.new_steps })?),
         };
-        Ok(StoredChanges { changed, added })
+        let plan = self.plan.as_deref();
+        let moved = plan.map(|plan| desk.ask(&MoveCall { task: id, plan })).transpose()?;
+        Ok(StoredChanges { changed, added, moved })
     }
 }
 

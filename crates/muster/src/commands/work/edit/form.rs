@@ -38,6 +38,8 @@ pub(super) struct EditForm {
     pub(super) depends_on: Vec<String>,
     pub(super) description: String,
     pub(super) context: String,
+    /// Only of a task: the plan that it is in.
+    pub(super) plan: Option<String>,
     /// Only of a plan.
     pub(super) contract: Option<String>,
     pub(super) steps: Vec<FormStep>,
@@ -86,6 +88,7 @@ impl EditForm {
             depends_on: target.depends_on.iter().map(ToString::to_string).collect(),
             description: text(&target.description),
             context: text(&target.context),
+            plan: target.task.as_ref().map(|task| task.parent.clone()),
             contract: target.plan.as_ref().map(|plan| text(&plan.contract)),
             steps: steps.iter().map(step).collect(),
         }
@@ -105,6 +108,9 @@ impl EditForm {
         text += &format!("Priority: {}\n", self.priority.word());
         text += &format!("Tags: {}\n", self.tags.join(", "));
         text += &format!("After: {}\n", self.depends_on.join(", "));
+        if let Some(plan) = &self.plan {
+            text += &format!("Plan: {plan}\n");
+        }
         text += &paragraph("Description", &self.description);
         text += &paragraph("Context", &self.context);
         if let Some(contract) = &self.contract {
@@ -207,6 +213,7 @@ impl FormReader {
             "priority" => self.form.priority = priority(value)?,
             "tags" => self.form.tags = list(),
             "after" => self.form.depends_on = list(),
+            "plan" => self.form.plan = Some(value.to_owned()),
             "description" => self.below = Below::Description,
             "context" => self.below = Below::Context,
             "contract" => {
@@ -232,7 +239,9 @@ impl FormReader {
         let is_step = words.next().is_some_and(|word| word.eq_ignore_ascii_case("step"));
         let id = words.next().map(str::to_owned);
         if !is_step || words.next().is_some() {
-            return Err("Title, Priority, Tags, After, Description, Context, Contract or Step");
+            return Err(
+                "Title, Priority, Tags, After, Plan, Description, Context, Contract or Step",
+            );
         }
         let step = NewTaskStep { title: title.to_owned(), ..NewTaskStep::default() };
         self.form.steps.push(FormStep { id, step });
@@ -340,6 +349,7 @@ mod tests {
             depends_on: vec!["TASK-002".to_owned()],
             description: "# Little endian.\n\n  Title: not this\nTags:".to_owned(),
             context: String::new(),
+            plan: Some("PLAN-001".to_owned()),
             contract: None,
             steps: vec![
                 step(Some("STEP-00000001"), "Read", &["one\ntwo: three", "done when: x"]),
@@ -352,7 +362,12 @@ mod tests {
     fn what_is_written_is_read_back() {
         let form = form();
         assert_eq!(EditForm::parse(&form.text("TASK-001")), Ok(form.clone()));
-        let plan = EditForm { contract: Some("Promise".to_owned()), steps: Vec::new(), ..form };
+        let plan = EditForm {
+            contract: Some("Promise".to_owned()),
+            plan: None,
+            steps: Vec::new(),
+            ..form
+        };
         assert_eq!(EditForm::parse(&plan.text("PLAN-001")), Ok(plan));
     }
 
