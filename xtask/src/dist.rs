@@ -7,6 +7,7 @@ mod contents;
 mod deb;
 pub(crate) mod installed;
 mod installer;
+mod newcomer;
 mod npm;
 mod packages;
 mod platform;

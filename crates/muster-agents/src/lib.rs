@@ -31,6 +31,7 @@ mod lane;
 mod lock;
 mod logfile;
 mod mirror;
+pub mod notify;
 mod originals;
 mod packs;
 mod process;

@@ -74,7 +74,7 @@ pub struct App {
     registry: Arc<Registry>,
     options: AppOptions,
     engine: Arc<Engine>,
-    bound: BoundSession,
+    bound: Arc<BoundSession>,
     driver: OnceLock<muster_agents::Runs>,
     checks: Arc<CheckService>,
     focus: Arc<FocusMemory>,
@@ -131,7 +131,7 @@ impl App {
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
         let engine = Arc::new(Engine::new(store, clock, options.keeps_house));
         let registry = Arc::new(Registry::default());
-        let bound = BoundSession::new(options.session.clone());
+        let bound = Arc::new(BoundSession::new(options.session.clone()));
         let runner = Arc::new(CheckRunner::new(&options.storage_dir));
         let log_days = options.proof_log_days.unwrap_or(PROOF_LOG_DAYS_DEFAULT);
         let checks = CheckService::new(Arc::clone(&engine), runner, log_days);
@@ -159,7 +159,20 @@ impl App {
             caller,
             ..self.options.clone()
         };
-        let bound = BoundSession::new(options.session.clone());
+        let bound = Arc::new(BoundSession::new(options.session.clone()));
+        self.sharing(options, bound)
+    }
+
+    /// The same store and session for a caller who turns out to work elsewhere.
+    #[must_use]
+    pub fn moved_to(&self, workspace: WorkspaceId, directory: PathBuf) -> Self {
+        let caller = Caller { directory: Some(directory), ..self.options.caller.clone() };
+        let default_workspace = Some(workspace);
+        let options = AppOptions { default_workspace, caller, ..self.options.clone() };
+        self.sharing(options, Arc::clone(&self.bound))
+    }
+
+    fn sharing(&self, options: AppOptions, bound: Arc<BoundSession>) -> Self {
         let registry = Arc::clone(&self.registry);
         let engine = Arc::clone(&self.engine);
         let checks = Arc::clone(&self.checks);

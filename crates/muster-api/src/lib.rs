@@ -35,7 +35,7 @@ mod waivers;
 mod watch;
 pub mod work;
 
-pub use muster_agents::{checkout, desktop};
+pub use muster_agents::{checkout, desktop, notify};
 
 pub mod checks {
     //! The checks of a project: its file, and running them.
@@ -72,7 +72,7 @@ pub use registry::{OperationEffect, OperationRow, Registry, ResultSchema, derive
 pub use sessions::{
     ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,
     SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Told,
-    TreeRequest, TreeStage, session_event_text,
+    TreeRequest, TreeStage, malformed_words, refusal_words, session_event_text,
 };
 pub use tasks::{AgentStop, CALL_BYTES_MAX, Focus, UnprovenStep};
 pub use todos::SessionBinding;

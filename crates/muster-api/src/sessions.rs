@@ -8,11 +8,13 @@ mod host;
 mod input;
 mod list;
 mod todos;
+mod words;
 
 pub use connection::ConnectionMessages;
 pub use input::{InputFault, SaidInput};
 pub use list::{SessionCursor, SessionPage, SessionsRequest};
 pub(crate) use todos::{TodoWriteFault, WrittenTodos};
+pub use words::{malformed_words, refusal_words};
 
 use muster_core::{
     Documents, Draft, Timestamp, WorkRefusal,

@@ -44,5 +44,8 @@ pub use documents::{
 pub use draft::Draft;
 pub use json::{AnyObject, Json, field, fields, is_deeper_than, text_of};
 pub use replay::Replay;
-pub use search::{FIELD_SEPARATOR, TextCondition, searched_text};
+pub use search::{
+    EventStrings, FIELD_SEPARATOR, MatchGrade, SearchTopic, SearchWords, TextCondition,
+    searched_text,
+};
 pub use time::Timestamp;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::{Address, Aggregate, Compact as _, Recorded, Replay};
+use muster_core::{Address, Aggregate, Compact as _, Recorded, Replay, Subject};
 use muster_store::{Damage, DocumentRow, EventRow, Store, StoreError, StoreSnapshot};
 
 use crate::{load, rows, survey};
@@ -79,7 +79,8 @@ fn compare_event<A: Aggregate>(
     }
     let subject = A::subject(&event.event);
     if row.subject != subject {
-        let finding = format!("its subject is {:?}, should be {subject:?}", row.subject);
+        let [stored, expected] = [row.subject.as_ref(), subject.as_ref()].map(subject_words);
+        let finding = format!("its subject is {stored}, should be {expected}");
         report.damage.push(found(&place, finding));
     }
     if row.shown.is_some() && row.shown != A::fact(&event.event) {
@@ -127,7 +128,7 @@ impl<A: Aggregate> Past<A> {
             return Some(format!("the log adds up to {}, stored is {}", expected.body, row.body));
         }
         if expected.index != row.index {
-            return Some(format!("columns are {:?}, should be {:?}", row.index, expected.index));
+            return Some("lists find it by other columns than those of its content".to_owned());
         }
         // A version is the last event of the write that changed the document, which may be later
         // than the event that changed it.
@@ -180,6 +181,13 @@ fn compare_searched<A: Aggregate>(
         }
     }
     Ok(())
+}
+
+fn subject_words(subject: Option<&Subject>) -> String {
+    match subject {
+        Some(Subject { entity, scope }) => format!("{entity} of {scope}"),
+        None => "none".to_owned(),
+    }
 }
 
 fn found(place: &str, finding: String) -> Damage {

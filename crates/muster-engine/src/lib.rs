@@ -13,6 +13,7 @@ mod feed;
 mod growth;
 mod large;
 mod load;
+pub mod log_index;
 mod multi_stream;
 mod rows;
 mod share;

@@ -212,7 +212,7 @@ fn doctor_checks_the_columns_that_lists_use() {
         damage(&events, &documents).join("; ")
     };
     assert!(with(|event| event.kind = "other".to_owned()).contains("its kind is other"));
-    assert!(with(|event| event.subject = None).contains("its subject is None"));
+    assert!(with(|event| event.subject = None).contains("its subject is none"));
     let moved = with(|event| event.subject.as_mut().unwrap().scope.push('9'));
     assert!(moved.contains("its subject is"), "{moved}");
     let plan = documents.iter().position(|row| row.address.name == "PLAN-002").unwrap();

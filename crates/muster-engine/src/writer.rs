@@ -27,6 +27,8 @@ use std::{
 
 use muster_store::{Store, StoreError, Transaction};
 
+use crate::log_index;
+
 /// Work that may wait for the writer; one more is rejected as busy.
 const QUEUE_MAX: usize = 1_024;
 /// Work committed together.
@@ -142,6 +144,11 @@ impl Default for JobQueue {
 }
 
 impl JobQueue {
+    /// Whether nothing waits for the writer.
+    fn is_quiet(&self) -> bool {
+        self.waiting.is_empty() && !self.closed
+    }
+
     /// Whether nothing was written since the last call, and the store needs housekeeping.
     fn is_idle(&mut self) -> bool {
         let quiet = std::mem::replace(&mut self.seen, self.written) == self.written;
@@ -184,10 +191,22 @@ impl WriterShared {
         queue
     }
 
+    /// Indexes what was written, as long as nothing else is to do, and lets the store clean up.
     fn rest(&self) {
+        if let Err(error) = self.index() {
+            tracing::warn!(%error, "could not index events; searches read them until it works");
+        }
         if let Err(error) = self.store.rest() {
             tracing::warn!(%error, "store housekeeping failed; it will be retried later");
         }
+    }
+
+    fn index(&self) -> Result<(), StoreError> {
+        if !log_index::is_worthwhile(&*self.store)? {
+            return Ok(());
+        }
+        while self.queue().is_quiet() && log_index::advance(&*self.store)? > 0 {}
+        Ok(())
     }
 
     fn next(&self) -> Option<Box<dyn WriterJob>> {

@@ -20,7 +20,7 @@ use rmcp::{
         ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams,
         SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
-    service::{RequestContext, SubscriptionContext},
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::json;
 
@@ -124,7 +124,11 @@ impl ServerHandler for McpAdapter {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let toolset = toolset_choice::chosen(&context.extensions, self.backend.toolset())?;
-        Ok(ListToolsResult::with_all_items(self.backend.tools(toolset)))
+        let has_roots = McpCall::new(context).has_roots();
+        Ok(ListToolsResult::with_all_items(match has_roots {
+            true => self.backend.tools_of_roots(toolset),
+            false => self.backend.tools(toolset),
+        }))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -150,6 +154,13 @@ impl ServerHandler for McpAdapter {
             None => None,
         };
         let call = call.in_place(place);
+        let question = tokio::select! {
+            question = self.backend.ask_client(&request, &call) => question?,
+            () = call.cancelled() => return Err(cancelled()),
+        };
+        if let Some(question) = question {
+            return Ok(question.into());
+        }
         if self.backend.may_take_long(&request.name)
             && call.takes_handles()
             && let Some(room) = self.long_calls.room()
@@ -161,6 +172,10 @@ impl ServerHandler for McpAdapter {
             answer = self.backend.call_tool(request, call.clone()) => answer,
             () = call.cancelled() => Err(cancelled()),
         }
+    }
+
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.backend.forget_roots();
     }
 
     async fn get_task(

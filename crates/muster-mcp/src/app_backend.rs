@@ -8,9 +8,9 @@ use rmcp::{
     ErrorData,
     model::{
         CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompletionInfo,
-        GetPromptRequestParams, GetPromptResponse, JsonObject, ListResourcesResult, Prompt,
-        ReadResourceRequestParams, ReadResourceResponse, ResourceTemplate, ServerConfig,
-        SubscriptionFilter, Tool,
+        GetPromptRequestParams, GetPromptResponse, InputRequiredResult, JsonObject,
+        ListResourcesResult, Prompt, ReadResourceRequestParams, ReadResourceResponse,
+        ResourceTemplate, ServerConfig, SubscriptionFilter, Tool,
     },
 };
 use tokio::sync::mpsc;
@@ -24,12 +24,15 @@ use crate::{
     prompts,
     reader::{self, OperationReader},
     resources::{self, ResourceAddress},
+    roots::{ClientRoots, FindInRoots},
 };
 
 /// The application behind the adapter. Creating one is free; tools are built on first use.
 pub struct AppBackend {
     app: Arc<App>,
     catalogue: Catalogue,
+    /// What decides the workspace of calls that name none, if nothing stronger did.
+    roots: Option<ClientRoots>,
 }
 
 impl AppBackend {
@@ -37,12 +40,32 @@ impl AppBackend {
     pub fn new(app: Arc<App>, default_workspace: Option<String>) -> Self {
         let listing = (app.toolset(), app.default_workspace().is_some());
         let catalogue = Catalogue::of(app.registry_handle(), default_workspace, listing);
-        Self { app, catalogue }
+        Self { app, catalogue, roots: None }
+    }
+
+    /// The same for one client whose roots decide the workspace of calls that name none.
+    #[must_use]
+    pub fn following_roots(self, find: Arc<FindInRoots>) -> Self {
+        let catalogue = self.catalogue.following_roots();
+        Self { catalogue, roots: Some(ClientRoots::new(find)), ..self }
+    }
+
+    /// The application as the client sees it from where it works.
+    fn app(&self) -> Arc<App> {
+        let moved = self.roots.as_ref().and_then(ClientRoots::app);
+        moved.unwrap_or_else(|| Arc::clone(&self.app))
+    }
+
+    /// The workspace whose plans and tasks are listed.
+    fn workspace(&self) -> Option<String> {
+        let moved = self.roots.as_ref().and_then(ClientRoots::app);
+        let moved = moved.as_ref().and_then(|app| app.default_workspace());
+        moved.map(ToString::to_string).or_else(|| self.catalogue.workspace().cloned())
     }
 
     /// The caller as the server's settings name it, else as its program does.
-    fn caller(&self, call: &McpCall) -> Caller {
-        let mut caller = self.app.caller().clone();
+    fn caller(app: &App, call: &McpCall) -> Caller {
+        let mut caller = app.caller().clone();
         caller.by.get_or_insert_with(|| call.author().into());
         caller.is_patient = call.is_detached();
         caller.economy = AnswerEconomy::Brief;
@@ -103,6 +126,10 @@ impl Backend for AppBackend {
         self.catalogue.tools(toolset)
     }
 
+    fn tools_of_roots(&self, toolset: Toolset) -> Vec<Tool> {
+        self.catalogue.tools_of_roots(toolset)
+    }
+
     fn tool(&self, name: &str) -> Option<Tool> {
         self.catalogue.tool(name)
     }
@@ -119,6 +146,25 @@ impl Backend for AppBackend {
         self.catalogue.nearest_tool(name)
     }
 
+    fn ask_client<'a>(
+        &'a self,
+        request: &'a CallToolRequestParams,
+        call: &'a McpCall,
+    ) -> BackendFuture<'a, Option<InputRequiredResult>> {
+        Box::pin(async move {
+            Ok(match &self.roots {
+                Some(roots) => roots.ask(&self.app, request, call).await,
+                None => None,
+            })
+        })
+    }
+
+    fn forget_roots(&self) {
+        if let Some(roots) = &self.roots {
+            roots.forget();
+        }
+    }
+
     fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -126,11 +172,11 @@ impl Backend for AppBackend {
     ) -> BackendFuture<'_, CallToolResponse> {
         Box::pin(async move {
             let form = ResultForm::of(&call);
-            let caller = self.caller(&call);
+            let app = self.app();
+            let caller = Self::caller(&app, &call);
             if call.is_on_a_line() && self.is_brief(&request) {
-                return Ok(form.result(&in_place(&self.app, &caller, request)?).into());
+                return Ok(form.result(&in_place(&app, &caller, request)?).into());
             }
-            let app = Arc::clone(&self.app);
             let work = move |watch: &CallWatch| {
                 let arguments = request.arguments.unwrap_or_default();
                 let caller = Caller { watch: watch.clone(), ..caller };
@@ -141,8 +187,8 @@ impl Backend for AppBackend {
     }
 
     fn resources(&self, cursor: Option<String>) -> BackendFuture<'_, ListResourcesResult> {
-        let workspace = self.catalogue.workspace();
-        Box::pin(async move { reader::list(self, workspace, cursor.as_deref()).await })
+        let workspace = self.workspace();
+        Box::pin(async move { reader::list(self, workspace.as_ref(), cursor.as_deref()).await })
     }
 
     fn resource_templates(&self) -> Vec<ResourceTemplate> {
@@ -158,8 +204,8 @@ impl Backend for AppBackend {
     }
 
     fn complete(&self, request: CompleteRequestParams) -> BackendFuture<'_, CompletionInfo> {
-        let workspace = self.catalogue.workspace();
-        Box::pin(async move { reader::complete(self, workspace, &request).await })
+        let workspace = self.workspace();
+        Box::pin(async move { reader::complete(self, workspace.as_ref(), &request).await })
     }
 
     fn accepted_subscriptions(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -186,8 +232,9 @@ impl Backend for AppBackend {
         request: GetPromptRequestParams,
         _call: McpCall,
     ) -> BackendFuture<'_, GetPromptResponse> {
-        let workspace = self.catalogue.workspace().map(String::as_str);
-        let written = prompts::write(&request, workspace, &|tools| self.catalogue.best_of(tools));
+        let workspace = self.workspace();
+        let best = |tools: &[&str]| self.catalogue.best_of(tools);
+        let written = prompts::write(&request, workspace.as_deref(), &best);
         Box::pin(std::future::ready(written.map(GetPromptResponse::from)))
     }
 }

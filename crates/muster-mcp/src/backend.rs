@@ -17,9 +17,9 @@ use rmcp::{
     ErrorData, RoleServer,
     model::{
         CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompletionInfo,
-        GetPromptRequestParams, GetPromptResponse, ListResourcesResult, LoggingLevel,
-        ProgressNotificationParam, Prompt, ReadResourceRequestParams, ReadResourceResponse,
-        ResourceTemplate, ServerConfig, SubscriptionFilter, Tool,
+        GetPromptRequestParams, GetPromptResponse, InputRequiredResult, ListResourcesResult,
+        LoggingLevel, ProgressNotificationParam, Prompt, ReadResourceRequestParams,
+        ReadResourceResponse, ResourceTemplate, ServerConfig, SubscriptionFilter, Tool,
     },
     service::{RequestContext, SubscriptionContext},
 };
@@ -91,6 +91,11 @@ impl McpCall {
         self.is_modern() && declared.is_some_and(|client| client.supports_tasks())
     }
 
+    /// Whether the client can list its roots.
+    pub(crate) fn has_roots(&self) -> bool {
+        self.context.client_capabilities().is_some_and(|client| client.roots.is_some())
+    }
+
     pub(crate) fn cancel(&self) {
         self.context.ct.cancel();
     }
@@ -151,6 +156,11 @@ pub trait Backend: Send + Sync + 'static {
     /// The tools that a toolset lists.
     fn tools(&self, toolset: Toolset) -> Vec<Tool>;
 
+    /// The same for a client whose roots may decide the workspace of calls that name none.
+    fn tools_of_roots(&self, toolset: Toolset) -> Vec<Tool> {
+        self.tools(toolset)
+    }
+
     /// A tool by name, whatever the toolset lists.
     fn tool(&self, name: &str) -> Option<Tool>;
 
@@ -167,6 +177,20 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The existing tool name closest to a mistyped one.
     fn nearest_tool(&self, name: &str) -> String;
+
+    /// Asks the client for what a call needs from it first; a result is the question that it has to
+    /// answer by repeating the call.
+    fn ask_client<'a>(
+        &'a self,
+        request: &'a CallToolRequestParams,
+        call: &'a McpCall,
+    ) -> BackendFuture<'a, Option<InputRequiredResult>> {
+        let _unused = (request, call);
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// The client has other roots than before.
+    fn forget_roots(&self) {}
 
     fn call_tool(
         &self,

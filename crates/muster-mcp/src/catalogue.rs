@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use muster_api::{OperationEffect, OperationRow, Registry, Toolset};
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig, Tool, ToolAnnotations};
 
-use crate::guidance;
+use crate::guidance::{self, KnownWorkspace};
 
 /// Tools are built on first use, so creating one is free.
 pub(crate) struct Catalogue {
@@ -14,8 +14,12 @@ pub(crate) struct Catalogue {
     workspace: Option<String>,
     /// What is listed unless a client asks for another toolset.
     toolset: Toolset,
-    tools: LazyLock<Vec<ListedTool>, Box<dyn FnOnce() -> Vec<ListedTool> + Send>>,
+    tools: ListedTools,
+    /// The same for clients whose roots decide the workspace; absent where they decide nothing.
+    tools_of_roots: Option<ListedTools>,
 }
+
+type ListedTools = LazyLock<Vec<ListedTool>, Box<dyn FnOnce() -> Vec<ListedTool> + Send>>;
 
 struct ListedTool {
     toolset: Toolset,
@@ -30,10 +34,14 @@ impl Catalogue {
         workspace: Option<String>,
         (toolset, has_default): (Toolset, bool),
     ) -> Self {
-        let rows = Arc::clone(&registry);
-        let listed = move |row: &OperationRow| ListedTool::of(row, has_default);
-        let tools = move || rows.rows().iter().map(listed).collect();
-        Self { registry, workspace, toolset, tools: LazyLock::new(Box::new(tools)) }
+        let tools = listed_tools(&registry, has_default);
+        Self { registry, workspace, toolset, tools, tools_of_roots: None }
+    }
+
+    /// The same for clients whose roots decide the workspace of calls that name none.
+    pub(crate) fn following_roots(self) -> Self {
+        let tools_of_roots = Some(listed_tools(&self.registry, true));
+        Self { tools_of_roots, ..self }
     }
 
     /// The workspace whose plans and tasks are listed.
@@ -58,15 +66,22 @@ impl Catalogue {
             .build();
         let identity =
             Implementation::new("muster", env!("CARGO_PKG_VERSION")).with_title("Muster");
-        let workspace = self.workspace.as_deref();
+        let place = match (self.workspace.as_deref(), &self.tools_of_roots) {
+            (workspace, Some(_)) => KnownWorkspace::OfRootsOr(workspace),
+            (Some(workspace), None) => KnownWorkspace::Named(workspace),
+            (None, None) => KnownWorkspace::Unknown,
+        };
         ServerConfig::new(capabilities)
             .with_server_info(identity)
-            .with_instructions(guidance::instructions(&|tools| self.best_of(tools), workspace))
+            .with_instructions(guidance::instructions(&|tools| self.best_of(tools), place))
     }
 
     pub(crate) fn tools(&self, toolset: Toolset) -> Vec<Tool> {
-        let listed = self.tools.iter().filter(|listed| listed.toolset <= toolset);
-        listed.map(|listed| listed.tool.clone()).collect()
+        of_toolset(&self.tools, toolset)
+    }
+
+    pub(crate) fn tools_of_roots(&self, toolset: Toolset) -> Vec<Tool> {
+        of_toolset(self.tools_of_roots.as_ref().unwrap_or(&self.tools), toolset)
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<Tool> {
@@ -85,6 +100,18 @@ impl Catalogue {
     pub(crate) fn nearest_tool(&self, name: &str) -> String {
         self.registry.nearest(name).to_owned()
     }
+}
+
+/// Built on first use.
+fn listed_tools(registry: &Arc<Registry>, has_default_workspace: bool) -> ListedTools {
+    let rows = Arc::clone(registry);
+    let listed = move |row: &OperationRow| ListedTool::of(row, has_default_workspace);
+    LazyLock::new(Box::new(move || rows.rows().iter().map(listed).collect()))
+}
+
+fn of_toolset(tools: &[ListedTool], toolset: Toolset) -> Vec<Tool> {
+    let listed = tools.iter().filter(|listed| listed.toolset <= toolset);
+    listed.map(|listed| listed.tool.clone()).collect()
 }
 
 impl ListedTool {

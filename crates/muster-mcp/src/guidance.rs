@@ -67,19 +67,34 @@ const ADVICE: [Advice; 9] = [
     },
 ];
 
+/// What a server knows about the workspace of its client.
+#[derive(Clone, Copy)]
+pub(crate) enum KnownWorkspace<'a> {
+    Named(&'a str),
+    /// The one of the client's roots, and another if it has none.
+    OfRootsOr(Option<&'a str>),
+    Unknown,
+}
+
 /// The instructions of this server.
-pub(crate) fn instructions(best: &Best<'_>, workspace: Option<&str>) -> String {
+pub(crate) fn instructions(best: &Best<'_>, workspace: KnownWorkspace<'_>) -> String {
     let mut text = String::from(
         "Muster keeps plans, tasks and steps. A step is done only when its checkpoints are \
          confirmed and its proof is there; a refusal says what is missing and what to call next. \
          Checks that a step names are run for you when you close it.\n",
     );
-    match workspace {
-        Some(workspace) => text.push_str(&format!("The workspace here is {workspace:?}.\n")),
-        None => text.push_str(
-            "Name the workspace in each call; any id works, for example the repository's name.\n",
-        ),
-    }
+    text.push_str(&match workspace {
+        KnownWorkspace::Named(name) => format!("The workspace here is {name:?}.\n"),
+        KnownWorkspace::OfRootsOr(Some(name)) => {
+            format!("The workspace is the one of your project folder, else {name:?}.\n")
+        }
+        KnownWorkspace::OfRootsOr(None) => "Leave the workspace out to work in the one of your \
+            project folder; if that is refused, name it, for example after the repository.\n"
+            .to_owned(),
+        KnownWorkspace::Unknown => "Name the workspace in each call; any id works, for example \
+            the repository's name.\n"
+            .to_owned(),
+    });
     for advice in &ADVICE {
         if let Some(tool) = best(advice.tools) {
             text.push_str(&format!("- {}: {tool}; {}.\n", advice.intent, advice.how));

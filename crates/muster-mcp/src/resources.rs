@@ -168,7 +168,7 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> ErrorData {
     ErrorData::internal_error(format!("the answer cannot be read: {error}"), None)
 }
 
-fn percent_decoded(text: &str) -> Option<String> {
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -7,5 +7,6 @@ mod fixture;
 mod http;
 mod long_calls;
 mod message;
+mod roots;
 mod stdio;
 mod wire;

@@ -9,6 +9,7 @@ mod commands;
 mod config;
 mod local_server;
 mod logging;
+mod notifications;
 mod output;
 mod people;
 mod person;

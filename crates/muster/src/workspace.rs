@@ -1,12 +1,13 @@
 //! Which workspace a command, a hook or `muster mcp` works in, and why (HOST-INIT-2).
 //!
 //! ```text
-//!   --workspace ─► MUSTER_WORKSPACE ─► muster.toml here or above ─► settings file ─► repository
-//!                                      as a person accepted it
+//!   --workspace ─► MUSTER_WORKSPACE ─► muster.toml here or above ─► settings file ─► MCP roots
+//!                                      as a person accepted it                        │
+//!                                                                      repository  ◄──┘
 //! ```
 //!
-//! The first that says something counts. The roots of an MCP client are not known when `muster mcp`
-//! starts, so they take no part.
+//! The first that says something counts. The roots of an MCP client are known once it has called
+//! something; only `muster mcp` has them.
 
 use std::{
     env, fmt,
@@ -109,6 +110,27 @@ pub(crate) fn find(
             None => set.map(of_setting).or_else(|| named_after_repository(&here.directory)),
         }),
     }
+}
+
+/// Whether something stronger than the roots of an MCP client has decided.
+pub(crate) fn is_stronger_than_roots(found: Option<&ResolvedWorkspace>) -> bool {
+    found.is_some_and(|found| match found.reason {
+        WorkspaceReason::Set { .. } | WorkspaceReason::Declared { .. } => true,
+        WorkspaceReason::Repository { .. } | WorkspaceReason::Only => false,
+    })
+}
+
+/// The workspace of the first root that has one, and that root.
+pub(crate) fn of_roots(app: &App, roots: &[PathBuf]) -> Option<(ResolvedWorkspace, PathBuf)> {
+    roots.iter().find_map(|root| {
+        let here = Surroundings { directory: root.clone(), app: Some(app) };
+        let declared = declared(&here).unwrap_or_else(|error| {
+            tracing::warn!(%error, root = %root.display(), "cannot read the project of a root");
+            None
+        });
+        let found = declared.or_else(|| named_after_repository(root))?;
+        Some((found, root.clone()))
+    })
 }
 
 /// Whether a call could do without naming its workspace, as far as that shows without the store.

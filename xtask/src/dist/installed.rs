@@ -12,7 +12,13 @@ use std::{
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use super::{installer, package_folder, platform, product::Product, wheel};
+use super::{
+    installer,
+    newcomer::{DebianRoot, InRoot},
+    package_folder, platform,
+    product::Product,
+    wheel,
+};
 use crate::{
     outside::process::Server,
     stages::Tally,
@@ -69,6 +75,26 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
         ("wheel", Shelf::wheel),
     ];
     let tallies = ways.into_iter().map(|(name, install)| judge(name, &shelf, install));
+    let tally: Tally = tallies.sum();
+    Ok([tally, in_debian(workspace, &shelf)?].into_iter().sum())
+}
+
+/// The first day of a newcomer with each package.
+fn in_debian(workspace: &Workspace, shelf: &Shelf) -> Result<Tally> {
+    let root = match DebianRoot::of(workspace)? {
+        Ok(root) => root,
+        Err(reason) => {
+            println!("skipped packages in Debian: {reason}");
+            return Ok(Tally::skip());
+        }
+    };
+    let ways: [(&str, fn(&Shelf, &DebianRoot) -> InRoot); 4] = [
+        ("archive", Shelf::archive_in),
+        ("deb", Shelf::deb_in),
+        ("npm", Shelf::npm_in),
+        ("wheel", Shelf::wheel_in),
+    ];
+    let tallies = ways.into_iter().map(|(name, install)| root.judge(name, install(shelf, &root)));
     Ok(tallies.sum())
 }
 
@@ -98,6 +124,12 @@ impl Shelf {
         self.packages.join(installer::archive_name(&self.product, &self.platform))
     }
 
+    fn deb_file(&self) -> Option<PathBuf> {
+        let Product { name, version, .. } = &self.product;
+        let architecture = self.platform.debian?;
+        Some(self.packages.join(format!("{name}_{version}_{architecture}.deb")))
+    }
+
     /// An empty folder.
     fn folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.place.join(name);
@@ -123,12 +155,10 @@ impl Shelf {
     }
 
     fn deb(&self) -> Attempt {
-        let Some(architecture) = self.platform.debian else {
+        let Some(package) = self.deb_file() else {
             return Ok(Err("this is not Linux".to_owned()));
         };
         let root = self.folder("deb")?;
-        let Product { name, version, .. } = &self.product;
-        let package = self.packages.join(format!("{name}_{version}_{architecture}.deb"));
         fs::create_dir_all(root.join("var/lib/dpkg"))?;
         fs::write(root.join("var/lib/dpkg/status"), "")?;
         let mut dpkg = Command::new("dpkg");
@@ -143,20 +173,25 @@ impl Shelf {
     }
 
     fn npm(&self) -> Attempt {
+        let prefix = self.folder("npm")?;
+        let program = self.npm_at(&prefix)?;
+        Ok(program.map(|program| Installed::at(&program, &prefix.join("store"))))
+    }
+
+    /// Installs with the npm of this machine; returns the program, or why it cannot.
+    fn npm_at(&self, prefix: &Path) -> Result<Result<PathBuf, String>> {
         if Command::new("npm").arg("--version").output().is_err() {
             return Ok(Err("npm is not installed".to_owned()));
         }
-        let prefix = self.folder("npm")?;
         let Product { name, version, .. } = &self.product;
         let platform = self.platform.name;
         let mut npm = Command::new("npm");
         npm.args(["install", "--no-audit", "--no-fund", "--omit=optional", "--prefix"]);
-        npm.arg(&prefix);
+        npm.arg(prefix);
         npm.arg(self.packages.join(format!("{name}-{platform}-{version}.tgz")));
         npm.arg(self.packages.join(format!("{name}-{version}.tgz")));
         output(&mut npm)?;
-        let program = prefix.join("node_modules/.bin/muster");
-        Ok(Ok(Installed::at(&program, &prefix.join("store"))))
+        Ok(Ok(prefix.join("node_modules/.bin/muster")))
     }
 
     fn wheel(&self) -> Attempt {
@@ -168,6 +203,45 @@ impl Shelf {
         let mut pip = Command::new(venv.join("bin/pip"));
         output(pip.args(["install", "--quiet", "--no-index", "--no-deps"]).arg(package))?;
         Ok(Ok(Installed::at(&venv.join("bin/muster"), &venv.join("store"))))
+    }
+}
+
+/// The same packages in a Debian root, with its own installers where it has them.
+impl Shelf {
+    fn archive_in(&self, root: &DebianRoot) -> InRoot {
+        let prefix = root.folder("opt/archive")?;
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(self.archive_file()).arg("--strip-components=1").arg("-C");
+        output(tar.arg(&prefix))?;
+        Ok(Ok(root.inside(&prefix.join("bin/muster"))?))
+    }
+
+    fn deb_in(&self, root: &DebianRoot) -> InRoot {
+        let Some(file) = self.deb_file() else { return Ok(Err("this is not Linux".to_owned())) };
+        let package = root.folder("opt/deb")?.join("muster.deb");
+        fs::copy(file, &package)?;
+        output(&mut root.command(&["dpkg", "--install", &root.inside(&package)?]))?;
+        Ok(Ok("muster".to_owned()))
+    }
+
+    fn npm_in(&self, root: &DebianRoot) -> InRoot {
+        let program = self.npm_at(&root.folder("opt/npm")?)?;
+        Ok(match program {
+            Ok(program) => Ok(root.inside(&program)?),
+            Err(reason) => Err(reason),
+        })
+    }
+
+    fn wheel_in(&self, root: &DebianRoot) -> InRoot {
+        let name = wheel::file_name(&self.product, &self.platform);
+        let package = root.folder("opt/wheels")?.join(&name);
+        fs::copy(self.packages.join(&name), &package)?;
+        root.folder("opt/wheel")?;
+        output(&mut root.command(&["python3", "-m", "venv", "/opt/wheel"]))?;
+        let package = root.inside(&package)?;
+        let pip = ["/opt/wheel/bin/pip", "install", "--quiet", "--no-index", "--no-deps", &package];
+        output(&mut root.command(&pip))?;
+        Ok(Ok("/opt/wheel/bin/muster".to_owned()))
     }
 }
 

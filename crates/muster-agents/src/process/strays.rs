@@ -18,7 +18,7 @@ fn started() -> MutexGuard<'static, BTreeSet<u32>> {
 }
 
 /// Starts a process that is not a stray. No scan for strays runs meanwhile.
-pub(super) fn known(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+pub(crate) fn known(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
     let mut started = started();
     let child = start()?;
     started.extend(child.id());
@@ -26,7 +26,7 @@ pub(super) fn known(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Chi
 }
 
 /// The process has ended.
-pub(super) fn forget(pid: u32) {
+pub(crate) fn forget(pid: u32) {
     started().remove(&pid);
 }
 

@@ -10,7 +10,7 @@ use muster_core::{
             tool_names,
         },
         node::{CommandRight, Node},
-        rejection::OpenWork,
+        rejection::{Limited, OpenWork, Right},
     },
     text,
 };
@@ -84,7 +84,7 @@ pub(super) fn refusal(rejection: &RunRejection) -> (&'static str, String) {
     let code = code(rejection);
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "most rejections are explained by their name"
+        reason = "agents cannot cause the others; their code names them"
     )]
     let message = match rejection {
         RunRejection::InvalidArguments { fault } => fault.clone(),
@@ -96,13 +96,35 @@ pub(super) fn refusal(rejection: &RunRejection) -> (&'static str, String) {
         RunRejection::NoEdge { .. } => "no edge lets you send to this node".to_owned(),
         RunRejection::OpenWork { open } => format!("work is open: {}", listed(open)),
         RunRejection::TaskNotDone { task } => format!("{task} is not done"),
-        RunRejection::LimitReached { what, max } => format!("at most {max} ({what:?})"),
+        RunRejection::LimitReached { what, max } => {
+            format!("there are already {max} {}, which is the limit", limited(*what))
+        }
+        RunRejection::UnknownNode { .. } => "the run has no such node".to_owned(),
+        RunRejection::RunNotActive { status } => format!("the run is {status}"),
+        RunRejection::WrongPhase { phase } => format!("the run is in phase {phase}"),
+        RunRejection::VerifyRunning => "the checks are running".to_owned(),
+        RunRejection::Forbidden { right } => match right {
+            Right::SpawnNodes => "you may not change the graph".to_owned(),
+            Right::Orchestrator => "only an orchestrator may do this".to_owned(),
+        },
+        RunRejection::TooLong { field, max } => format!("{field} may have at most {max}"),
+        RunRejection::MissingField { field } => format!("{field} is required"),
+        RunRejection::BadValue { field, expected } => format!("{field} must be {expected}"),
         RunRejection::ForbiddenCapability { lacking } => {
             format!("you lack what you ask for: {}", lacking.join(", "))
         }
-        _ => format!("refused: {rejection:?}"),
+        _ => format!("refused: {}", code.to_lowercase().replace('_', " ")),
     };
     (code, message)
+}
+
+fn limited(what: Limited) -> &'static str {
+    match what {
+        Limited::Nodes => "nodes",
+        Limited::Edges => "edges",
+        Limited::OpenTools => "open tool calls",
+        Limited::Handoffs => "handoffs in this turn",
+    }
 }
 
 /// What is open, in words.

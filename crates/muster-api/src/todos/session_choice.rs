@@ -11,6 +11,7 @@ use crate::{
     ApiError, ErrorCode, SessionFault,
     arguments::{Reason, invalid, invalid_with},
     call::CallFailure,
+    refusal_words,
 };
 
 /// Which session the callers of an application are bound to.
@@ -137,7 +138,7 @@ pub(super) fn refused(fault: SessionFault, id: &SessionId) -> CallFailure {
         let error = ApiError::new(ErrorCode::IdempotencyConflict, message, recovery);
         return error.with("idempotency_key", &key).into();
     }
-    let message = format!("the session rejects the list: {rejection:?}");
+    let message = format!("the session rejects the list: {}", refusal_words(&rejection));
     let recovery = "Shorten the list or its lines and call again.".to_owned();
     invalid_with("items", Reason::OutOfRange, "a shorter list", message, recovery)
 }

@@ -4,13 +4,13 @@ use axum::{
     body::Body,
     http::{Response, StatusCode},
 };
-use muster_api::{SessionFault, StoreError, echo, runs::RunFault, shorten_words};
+use muster_api::{SessionFault, StoreError, echo, malformed_words, runs::RunFault, shorten_words};
 use muster_core::{
     session::{
         SessionRejection,
         limits::{LEASE_MS_MAX, LEASE_MS_MIN},
     },
-    todo::{self, Malformed},
+    todo,
 };
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ impl From<SessionRejection> for SessionHttpFault {
                 Self::invalid("type", format!("only the server writes {kind} events"))
             }
             SessionRejection::MalformedTodo(malformed) => {
-                Self::invalid("data.todo", words(&malformed))
+                Self::invalid("data.todo", malformed_words(&malformed))
             }
             SessionRejection::Todo(refused) => Self::of_todo(&refused),
             SessionRejection::RevisionMismatch { expected, actual, items } => Self::new(
@@ -193,22 +193,6 @@ impl SessionHttpFault {
             )
             .at("data.todo"),
         }
-    }
-}
-
-/// Why a `todo` is not a valid update, for people.
-fn words(malformed: &Malformed) -> String {
-    match malformed {
-        Malformed::NeitherArrayNorObject => "it is neither an array nor an object".to_owned(),
-        Malformed::NoOperation => "op is required".to_owned(),
-        Malformed::UnknownOperation(given) => {
-            format!("unknown operation {given:?}: use replace, clear, patch, upsert or delete")
-        }
-        Malformed::NoItems => "a replace needs the array items".to_owned(),
-        Malformed::NoUsableItem => "no entry of items has a title".to_owned(),
-        Malformed::NoUsablePatch => "no patch has an id and something to change".to_owned(),
-        Malformed::NoTitle => "the item has no title".to_owned(),
-        Malformed::NoId => "delete needs a valid id".to_owned(),
     }
 }
 

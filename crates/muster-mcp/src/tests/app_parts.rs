@@ -6,7 +6,7 @@ use rmcp::model::{ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, R
 use serde_json::{Map, Value, json};
 
 use crate::{
-    guidance::{INSTRUCTIONS_BYTES_MAX, instructions},
+    guidance::{INSTRUCTIONS_BYTES_MAX, KnownWorkspace, instructions},
     prompts,
     resources::{self, CompletionSubject, ResourceAddress, ResourceKind, ResourcePage},
 };
@@ -26,14 +26,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn instructions_are_short_and_name_only_known_tools() {
-    let full = instructions(&all_known, Some(&"w".repeat(128)));
+    let full = instructions(&all_known, KnownWorkspace::OfRootsOr(Some(&"w".repeat(128))));
     assert!(full.len() < INSTRUCTIONS_BYTES_MAX, "{} bytes", full.len());
     assert!(words(&full).any(|word| word == "tasks_macro_start"));
 
     let few = ["tasks_create", "tasks_radar", "tasks_close_step"];
     let text = instructions(
         &|tools| tools.iter().find(|tool| few.contains(*tool)).map(|tool| (*tool).to_owned()),
-        None,
+        KnownWorkspace::Unknown,
     );
     let named: Vec<_> = words(&text).collect();
     assert_eq!(named, ["tasks_create", "tasks_radar", "tasks_close_step", "tasks_radar"]);

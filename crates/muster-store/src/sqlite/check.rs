@@ -61,6 +61,13 @@ const QUESTIONS: &[Question] = &[
               WHERE document NOT IN (SELECT id FROM document)",
     },
     Question {
+        since: 8,
+        place: "search",
+        sql: "SELECT 'events are indexed up to ' || v || ', which the log has not reached' \
+              FROM meta WHERE k = 'events_indexed' \
+              AND v > (SELECT coalesce(max(global), 0) FROM event)",
+    },
+    Question {
         since: 1,
         place: "document",
         sql: "SELECT kind || ' ' || name || ' has version ' || version || \

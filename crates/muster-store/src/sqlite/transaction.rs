@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use muster_core::{Address, Index, LogPosition};
 use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
 
-use super::{pieces, search, view::View, writer::WriteTurn};
+use super::{event_search, link::Link, pieces, search, view::View, writer::WriteTurn};
 use crate::{
-    Append, DocumentChange, DocumentPieces, DocumentRow, EventRow, StoreError, StoreSnapshot as _,
-    Transaction, position,
+    Append, DocumentChange, DocumentPieces, DocumentRow, EventEntries, EventRow, StoreError,
+    StoreSnapshot as _, Transaction, position,
 };
 
 pub(super) struct SqliteTransaction<'a> {
@@ -75,6 +75,7 @@ impl<'a> SqliteTransaction<'a> {
     /// Removes every event and document of a stream.
     fn empty(&mut self, stream: &str) -> Result<(), StoreError> {
         let Some(stream) = self.view.stream(stream)? else { return Ok(()) };
+        event_search::remove_all(self.view.link(), stream)?;
         self.run("removed a stream's events", REMOVE_EVENTS, [stream])?;
         search::remove_all(self.view.link(), stream)?;
         self.run("removed a stream's pieces", REMOVE_STREAM_PIECES, [stream])?;
@@ -210,6 +211,16 @@ impl<'a> SqliteTransaction<'a> {
         self.run("removed a document", REMOVE_DOCUMENT, [id]).map(drop)
     }
 
+    fn change_index(
+        &mut self,
+        change: impl FnOnce(&Link) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        change(self.view.link()).inspect_err(|error| self.broken = Some(error.clone()))
+    }
+
     fn run(
         &self,
         action: &'static str,
@@ -305,10 +316,15 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn rebuild_search(&mut self) -> Result<(), StoreError> {
-        if let Some(error) = &self.broken {
-            return Err(error.clone());
-        }
-        search::rebuild(self.view.link()).inspect_err(|error| self.broken = Some(error.clone()))
+        self.change_index(search::rebuild)
+    }
+
+    fn index_events(&mut self, entries: &EventEntries<'_>) -> Result<(), StoreError> {
+        self.change_index(|link| event_search::add(link, entries))
+    }
+
+    fn clear_event_index(&mut self) -> Result<(), StoreError> {
+        self.change_index(event_search::clear)
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {

@@ -6,14 +6,15 @@ use muster_core::{Address, EventOrder, EventQuery, ListQuery, LogPosition, Times
 use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
 use super::{
+    event_search,
     link::Link,
     listing::{self, EventBounds, document_columns, event_columns},
     row::{document, event},
     search::{self, SearchedIds},
 };
 use crate::{
-    CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot, StreamRow,
-    TextMatches,
+    CatalogueQuery, DocumentRow, EventPlace, EventRow, FoundDocument, ShownRow, StoreError,
+    StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches,
 };
 
 /// Reads through a connection that is inside a transaction.
@@ -299,6 +300,25 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
 
     fn is_searchable(&mut self) -> Result<bool, StoreError> {
         search::is_complete(&self.link)
+    }
+
+    fn documents_with(
+        &mut self,
+        query: &StringsQuery<'_>,
+    ) -> Result<Option<Vec<FoundDocument>>, StoreError> {
+        self.found_documents(query)
+    }
+
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError> {
+        self.found_events(query)
+    }
+
+    fn indexed_through(&mut self) -> Result<u64, StoreError> {
+        event_search::indexed_through(&self.link)
+    }
+
+    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+        self.log_after(after, limit)
     }
 
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {

@@ -3,10 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muster_api::Timestamp;
+use muster_api::notify::WaitingItem;
 use muster_core::{
     Json,
-    run::{approval::Approval, id::RunId, moment::Moment},
+    run::{
+        approval::Approval,
+        id::{NodeId, RunId},
+        moment::Moment,
+    },
     tasks::view::attention::WorkAttention,
     text,
 };
@@ -39,7 +43,7 @@ pub(crate) struct AttentionCommand {
 
 /// Everything that waits.
 #[derive(Deserialize)]
-struct Waiting {
+pub(crate) struct Waiting {
     items: Vec<WaitingInRun>,
     work: Vec<WorkAttention>,
 }
@@ -50,10 +54,81 @@ struct Waiting {
 struct WaitingInRun {
     kind: String,
     run_id: RunId,
+    #[serde(default)]
+    node_id: Option<NodeId>,
+    /// The approval, or the turn.
+    #[serde(default)]
+    ref_id: Option<String>,
     title: String,
     detail: Option<String>,
     advice: Option<String>,
     since: Moment,
+}
+
+impl Waiting {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.work.is_empty()
+    }
+
+    /// Whether a run has something that waits, so that its name is needed.
+    pub(crate) fn concerns_runs(&self) -> bool {
+        !self.items.is_empty()
+    }
+
+    /// Everything in words: approvals, what else waits in runs, then work.
+    pub(crate) fn lines(&self, approvals: &[Approval], runs: &ListedRuns) -> Vec<WaitingItem> {
+        let approvals = approvals.iter().map(|approval| {
+            let id = approval.approval_id.to_string();
+            let asks = approval::one_line(approval);
+            WaitingItem {
+                key: format!("{APPROVAL} {id}"),
+                kind: APPROVAL.to_owned(),
+                title: format!("{} asks: {asks}", run_name(runs, approval.run_id)),
+                detail: None,
+                next: format!("muster run approve {}", text::short_id(&id)),
+                since: approval.requested_at,
+            }
+        });
+        let others = self.items.iter().filter(|item| item.kind != APPROVAL).map(|item| {
+            let WaitingInRun { kind, run_id, node_id, ref_id, title, detail, advice, since } = item;
+            let node = node_id.map(|node| node.to_string()).unwrap_or_default();
+            let reference = ref_id.as_deref().unwrap_or_default();
+            let watch = format!("muster run watch {}", text::short_id(&run_id.to_string()));
+            WaitingItem {
+                key: format!("{kind} {run_id} {node} {reference}"),
+                kind: kind.clone(),
+                title: format!("{}: {title}", run_name(runs, *run_id)),
+                detail: detail.clone(),
+                next: advice
+                    .as_ref()
+                    .map_or_else(|| watch.clone(), |say| format!("{say} ({watch})")),
+                since: *since,
+            }
+        });
+        let work = self.work.iter().map(of_work);
+        approvals.chain(others).chain(work).collect()
+    }
+}
+
+fn of_work(item: &WorkAttention) -> WaitingItem {
+    let task = item.task_id.map(|id| id.to_string()).unwrap_or_default();
+    let word = serde_json::to_value(item.kind).unwrap_or_default();
+    let kind = word.as_str().unwrap_or_default().to_owned();
+    let place = [&item.path, &item.check, &item.project].map(|part| part.as_deref().unwrap_or("-"));
+    WaitingItem {
+        key: format!("{kind} {} {task} {}", item.workspace, place.join(" ")),
+        kind,
+        title: format!("{task} {}", item.title).trim_start().to_owned(),
+        detail: None,
+        next: item.advice.clone(),
+        since: item.since,
+    }
+}
+
+fn run_name(runs: &ListedRuns, id: RunId) -> String {
+    let known = runs.runs.iter().find(|run| run.run.id == Some(id));
+    let name = known.and_then(|run| run.run.name.as_deref());
+    name.map_or_else(|| text::short_id(&id.to_string()).to_owned(), str::to_owned)
 }
 
 pub(crate) fn run(settings: &Settings, attention: &AttentionCommand) -> anyhow::Result<ExitCode> {
@@ -61,73 +136,26 @@ pub(crate) fn run(settings: &Settings, attention: &AttentionCommand) -> anyhow::
     let answer: Json = client.get("/api/attention")?;
     attention.look.print(&answer, |screen| {
         let waiting: Waiting = answer.try_read()?;
-        if waiting.items.is_empty() && waiting.work.is_empty() {
+        if waiting.is_empty() {
             return Ok("Nothing waits for you.\n".to_owned());
         }
-        let list = AttentionList {
-            screen,
-            approvals: pending_approvals(&client)?,
-            runs: client.get("/api/runs?view=summary&limit=500")?,
-        };
-        Ok(list.text(&waiting))
+        let runs = client.get("/api/runs?view=summary&limit=500")?;
+        let items = waiting.lines(&pending_approvals(&client)?, &runs);
+        Ok(items.iter().map(|item| shown(screen, item)).collect())
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-struct AttentionList {
-    screen: Screen,
-    approvals: Vec<Approval>,
-    runs: ListedRuns,
+fn shown(screen: Screen, item: &WaitingItem) -> String {
+    let room = screen.columns().saturating_sub(2);
+    let what = screen.paint(Tone::Strong, &cut(&spelled_out(&item.title), room));
+    let next = format!("{}  {}", ago(item.since.0), item.next);
+    format!("{what}\n  {}\n{}", screen.paint(Tone::Faint, &next), detail(screen, item))
 }
 
-impl AttentionList {
-    fn text(&self, waiting: &Waiting) -> String {
-        let approvals = self.approvals.iter().map(|approval| {
-            let id = approval.approval_id.to_string();
-            self.item(
-                &format!(
-                    "{} asks: {}",
-                    self.run_name(approval.run_id),
-                    approval::one_line(approval)
-                ),
-                approval.requested_at.0,
-                &format!("muster run approve {}", text::short_id(&id)),
-            )
-        });
-        let others = waiting.items.iter().filter(|item| item.kind != APPROVAL).map(|item| {
-            let run = item.run_id.to_string();
-            let watch = format!("muster run watch {}", text::short_id(&run));
-            let next = item
-                .advice
-                .as_ref()
-                .map_or_else(|| watch.clone(), |advice| format!("{advice} ({watch})"));
-            let what = format!("{}: {}", self.run_name(item.run_id), item.title);
-            self.item(&what, item.since.0, &next) + &self.lines(item.detail.as_deref())
-        });
-        let work = waiting.work.iter().map(|item| {
-            let task = item.task_id.map(|id| format!("{id} ")).unwrap_or_default();
-            self.item(&format!("{task}{}", item.title), item.since.0, &item.advice)
-        });
-        approvals.chain(others).chain(work).collect()
-    }
-
-    fn run_name(&self, id: RunId) -> String {
-        let known = self.runs.runs.iter().find(|run| run.run.id == Some(id));
-        let name = known.and_then(|run| run.run.name.as_deref());
-        name.map_or_else(|| text::short_id(&id.to_string()).to_owned(), str::to_owned)
-    }
-
-    /// The last lines of a failure.
-    fn lines(&self, detail: Option<&str>) -> String {
-        let room = self.screen.columns().saturating_sub(4);
-        let lines = detail.unwrap_or_default().lines();
-        lines.map(|line| format!("    {}\n", cut(&spelled_out(line), room))).collect()
-    }
-
-    fn item(&self, what: &str, since: Timestamp, next: &str) -> String {
-        let room = self.screen.columns().saturating_sub(2);
-        let what = self.screen.paint(Tone::Strong, &cut(&spelled_out(what), room));
-        let next = format!("{}  {next}", ago(since));
-        format!("{what}\n  {}\n", self.screen.paint(Tone::Faint, &next))
-    }
+/// The last lines of a failure.
+fn detail(screen: Screen, item: &WaitingItem) -> String {
+    let room = screen.columns().saturating_sub(4);
+    let lines = item.detail.as_deref().unwrap_or_default().lines();
+    lines.map(|line| format!("    {}\n", cut(&spelled_out(line), room))).collect()
 }

@@ -5,9 +5,9 @@ mod node;
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
-use muster_api::{App, AppOptions, Caller, SessionBinding, Toolset, WorkspaceId};
+use muster_api::{App, AppOptions, Caller, SessionBinding, Toolset};
 use muster_core::{Author, AuthorKind, AuthorSurface};
-use muster_mcp::{AppBackend, NodeBackend};
+use muster_mcp::{AppBackend, FindInRoots, NodeBackend, RootWorkspace};
 
 use self::node::NodeServer;
 use super::session::named;
@@ -16,7 +16,7 @@ use crate::{
     client::Client,
     config::{AGENT_NAME, CTREES_MAX_CHARS, PROOF_LOG_DAYS, Settings, TOOLSET},
     storage,
-    workspace::{self, Surroundings, Undecided},
+    workspace::{self, ResolvedWorkspace, Surroundings, Undecided},
 };
 
 /// Serve one agent over MCP on stdin and stdout
@@ -92,14 +92,27 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         ..AppOptions::default()
     };
     let app = App::open(options)?;
-    let workspace = default_workspace(settings, mcp, &app)?;
+    let found = default_workspace(settings, mcp, &app)?;
+    let follows_roots = !workspace::is_stronger_than_roots(found.as_ref());
+    let workspace = found.map(|found| found.name);
     let app = Arc::new(app.in_workspace(workspace.clone()));
     let workspace = workspace.map(|workspace| workspace.to_string());
-    let backend = AppBackend::new(Arc::clone(&app), workspace);
+    let mut backend = AppBackend::new(Arc::clone(&app), workspace);
+    if follows_roots {
+        backend = backend.following_roots(find_in_roots(Arc::clone(&app)));
+    }
     let served = muster_mcp::serve_stdio(Arc::new(backend));
     app.checks().stop();
     served?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What decides for a client that lists its roots.
+fn find_in_roots(app: Arc<App>) -> Arc<FindInRoots> {
+    Arc::new(move |roots| {
+        let (found, directory) = workspace::of_roots(&app, roots)?;
+        Some(RootWorkspace { workspace: found.name, directory })
+    })
 }
 
 /// The workspace of calls that name none. An agent gets its tools even if a muster.toml is broken:
@@ -108,10 +121,10 @@ fn default_workspace(
     settings: &Settings,
     mcp: &Mcp,
     app: &App,
-) -> anyhow::Result<Option<WorkspaceId>> {
+) -> anyhow::Result<Option<ResolvedWorkspace>> {
     let here = Surroundings::of_process(Some(app))?;
     match workspace::find(settings, mcp.workspace.as_deref(), &here) {
-        Ok(found) => Ok(found.map(|found| found.name)),
+        Ok(found) => Ok(found),
         Err(error) if error.is::<Undecided>() => {
             tracing::warn!(%error, "calls have to name their workspace");
             Ok(None)

@@ -15,6 +15,7 @@ use anyhow::Context as _;
 use clap::Args;
 use muster_api::{
     App, AppOptions, Toolset,
+    notify::NotifySettings,
     runs::{McpCommand, RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{
@@ -31,7 +32,7 @@ use crate::{
         SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET,
     },
     local_server::WrittenDown,
-    output, run_settings,
+    notifications, output, run_settings,
     stop::StopRequest,
     storage,
 };
@@ -147,8 +148,11 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         .enable_all()
         .build()
         .context("cannot start the event loop")?;
-    let manner =
-        ServingManner { grace: Duration::from_secs(serve.stop_grace), opens_page: serve.open };
+    let manner = ServingManner {
+        grace: Duration::from_secs(serve.stop_grace),
+        opens_page: serve.open,
+        notify: notifications::settings(settings)?,
+    };
     runtime.block_on(answer(app, options, runs.settings, manner))?;
     // Calls whose clients are gone may still be running; what they write is durable or absent.
     runtime.shutdown_timeout(CALLS_TIMEOUT);
@@ -214,6 +218,7 @@ struct ServingManner {
     /// How long it may take to stop.
     grace: Duration,
     opens_page: bool,
+    notify: NotifySettings,
 }
 
 async fn answer(
@@ -243,9 +248,12 @@ async fn answer(
         // Another link than the printed one, which stays good for another browser.
         in_browser(&server.page_link()?)?;
     }
+    let page = format!("{}/#/attention", server.base_url());
+    let notifying = tokio::spawn(notifications::run(Arc::clone(&app), manner.notify, page));
     let checks = Arc::clone(app.checks());
     let stop = async move {
         stop.wait().await;
+        notifying.abort();
         tracing::info!("stopping after the requests in progress; Ctrl-C again stops at once");
         // Before the streams end, so that their readers see how the runs end (RUNS-REC-4).
         runs.shut_down().await;

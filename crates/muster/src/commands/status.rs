@@ -1,6 +1,6 @@
 //! `muster status`: the workspace of this directory, and the server that client commands use.
 
-use std::{fmt::Write as _, process::ExitCode};
+use std::{fmt::Write as _, path::Path, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
@@ -23,8 +23,8 @@ const OK: u16 = 200;
 ///
 /// The workspace is the first that is found: --workspace, MUSTER_WORKSPACE, the muster.toml here or
 /// above as a person accepted it, the settings file, the name of the repository. Commands, hooks
-/// and `muster mcp` all use it. Outside of a repository, commands use the only workspace of the
-/// store.
+/// and `muster mcp` all use it; `muster mcp` asks its client for roots before it takes the name of
+/// the repository. Outside of a repository, commands use the only workspace of the store.
 ///
 /// Finds the server as every client command does: MUSTER_URL sets it, else it is the one that runs
 /// on the storage folder. The exit code is 0 when it works and accepts the token.
@@ -71,6 +71,8 @@ struct Health {
 #[derive(Serialize)]
 struct FoundServer<'a> {
     workspace: &'a FoundWorkspace,
+    /// The storage folder.
+    store: &'a Path,
     url: &'a str,
     source: &'a ValueSource,
     #[serde(flatten)]
@@ -98,17 +100,20 @@ enum Access {
 /// Prints the workspace and the report of the server.
 pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result<ExitCode> {
     let workspace = workspace_here(settings, &status.place);
+    let store = storage::directory(settings)?;
+    let head = |screen: Screen| workspace_line(screen, &workspace) + &store_line(screen, &store);
     let asked = ask(settings);
     let (client, health, access) = match asked {
         Ok(answered) => answered,
         Err(error) => {
-            let raw = serde_json::json!({"workspace": workspace});
-            status.look.print(&raw, |screen| Ok(workspace_line(screen, &workspace)))?;
+            let raw = serde_json::json!({"workspace": workspace, "store": store});
+            status.look.print(&raw, |screen| Ok(head(screen)))?;
             return Err(error);
         }
     };
     let found = FoundServer {
         workspace: &workspace,
+        store: &store,
         url: client.url(),
         source: client.source(),
         health: &health,
@@ -121,7 +126,7 @@ pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result
             .settings_fault
             .as_deref()
             .map(|fault| format!("  settings {}\n", screen.paint(Tone::Bad, &spelled_out(fault))));
-        Ok(workspace_line(screen, &workspace) + &lines + &fault.unwrap_or_default())
+        Ok(head(screen) + &lines + &fault.unwrap_or_default())
     })?;
     let works = health.status == "ok" && access == Access::Granted;
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -179,6 +184,11 @@ fn workspace_line(screen: Screen, found: &FoundWorkspace) -> String {
         None => screen.paint(Tone::Warning, "none"),
     };
     format!("workspace {name}  {}\n", screen.paint(Tone::Faint, &found.why))
+}
+
+fn store_line(screen: Screen, store: &Path) -> String {
+    let missing = if store.is_dir() { "" } else { "  not there yet" };
+    format!("store     {}{}\n", store.display(), screen.paint(Tone::Faint, missing))
 }
 
 fn server_lines(

@@ -1,7 +1,9 @@
-//! Every setting, one row each: those of the program here, those of views in a module of their own.
+//! Every setting, one row each: those of the program here, those of views and of notifications in
+//! modules of their own.
 //!
 //! A new setting is one row and one line in [`ALL`].
 
+mod notify;
 mod views;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -9,6 +11,9 @@ use std::{net::SocketAddr, path::PathBuf};
 use muster_api::{Toolset, WorkspaceId, checks::PROOF_LOG_DAYS_DEFAULT};
 use muster_http::{AllowedHost, AllowedOrigin};
 
+pub(crate) use notify::{
+    NOTIFY_COMMAND, NOTIFY_DESKTOP, NOTIFY_MIN_AGE, NOTIFY_QUIET, NOTIFY_WEBHOOK,
+};
 pub(crate) use views::{
     CTREES_ENABLED, CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, PROFILE, TODO_FOLLOW,
     TODO_PREVIEW_MAX_ROWS, TODO_PREVIEW_STRATEGY,
@@ -27,7 +32,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in display order.
-pub(crate) static ALL: [&dyn AnySetting; 23] = [
+pub(crate) static ALL: [&dyn AnySetting; 28] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -51,6 +56,11 @@ pub(crate) static ALL: [&dyn AnySetting; 23] = [
     &TODO_PREVIEW_STRATEGY,
     &TODO_FOLLOW,
     &PROOF_LOG_DAYS,
+    &NOTIFY_DESKTOP,
+    &NOTIFY_COMMAND,
+    &NOTIFY_WEBHOOK,
+    &NOTIFY_MIN_AGE,
+    &NOTIFY_QUIET,
 ];
 
 /// How long the whole output of checks is kept (PROOF-RUN-5).

@@ -181,6 +181,10 @@ impl FileValue {
                 let texts: Option<Vec<&str>> = items.iter().map(Self::text).collect();
                 Some(texts?.join(",").into())
             }
+            (Form::Command, Self::List(items), _) => {
+                let texts: Option<Vec<&str>> = items.iter().map(Self::text).collect();
+                serde_json::to_string(&texts?).ok().map(OsString::from)
+            }
             _ => None,
         }
     }

@@ -1,9 +1,12 @@
 //! Parsers for the values of settings, from a variable or the file.
 
-use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{ffi::OsStr, fmt, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::ValueEnum as _;
-use muster_api::{Toolset, WorkspaceId};
+use muster_api::{
+    Toolset, WorkspaceId,
+    notify::{QuietHours, WebhookUrl},
+};
 use muster_core::{AUTHOR_NAME_CHARS_MAX, text::trim, todo::view::Strategy};
 use tracing_subscriber::EnvFilter;
 
@@ -11,6 +14,9 @@ use crate::arguments::LogFormat;
 
 /// Rows of a preview at most, as the tallest terminal shows them (UI-2).
 pub(super) const PREVIEW_ROWS_MAX: u64 = 7;
+
+/// The largest number of a duration.
+const DURATION_MAX: u64 = 100_000;
 
 /// A secret that is never displayed or logged.
 #[derive(Clone, PartialEq, Eq)]
@@ -75,6 +81,38 @@ pub(super) fn switch(text: &OsStr) -> Option<bool> {
 pub(super) fn list<T: FromStr>(text: &OsStr) -> Option<Vec<T>> {
     let names = trimmed(text)?.split(',').map(trim).filter(|name| !name.is_empty());
     names.map(|name| name.parse().ok()).collect()
+}
+
+/// A program and its arguments, as a JSON array; an empty one means none.
+pub(super) fn command(text: &OsStr) -> Option<Vec<String>> {
+    let words: Vec<String> = serde_json::from_str(trimmed(text)?).ok()?;
+    let is_plain = |word: &String| !word.contains('\0');
+    let has_program = words.first().is_none_or(|program| !program.is_empty());
+    (has_program && words.iter().all(is_plain)).then_some(words)
+}
+
+/// A whole number of seconds, minutes or hours: `90s`, `5m`, `1h`.
+pub(super) fn duration(text: &OsStr) -> Option<Duration> {
+    let text = trimmed(text)?;
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => return None,
+    };
+    let number: u64 = number.parse().ok().filter(|number| *number <= DURATION_MAX)?;
+    Some(Duration::from_secs(number * seconds))
+}
+
+/// The webhook of notifications.
+pub(super) fn webhook(text: &OsStr) -> Option<Option<WebhookUrl>> {
+    trimmed(text)?.parse().ok().map(Some)
+}
+
+/// The hours without notifications.
+pub(super) fn quiet_hours(text: &OsStr) -> Option<Option<QuietHours>> {
+    trimmed(text)?.parse().ok().map(Some)
 }
 
 /// A toolset by its name.

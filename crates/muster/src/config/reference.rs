@@ -63,7 +63,7 @@ fn section(row: &SettingRow) -> String {
         Form::Folder => "a string",
         Form::Number => "an integer",
         Form::Switch => "a boolean",
-        Form::List => "an array of strings",
+        Form::List | Form::Command => "an array of strings",
     };
     let mut text = format!("\n## {}\n\n{}.\n\n", row.name, row.help);
     text += "| | |\n|---|---|\n";

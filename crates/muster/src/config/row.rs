@@ -72,6 +72,8 @@ pub(crate) enum Form {
     Switch,
     /// An array of strings; comma-separated in a variable.
     List,
+    /// A program and its arguments as an array of strings; a JSON array in a variable.
+    Command,
     /// It is not read from the file.
     NotInFile,
 }

@@ -114,7 +114,7 @@ fn without_a_server_the_fix_is_named() {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         let shown = stdout(&output);
-        assert!(shown.starts_with("workspace ") && shown.lines().count() == 1, "{shown}");
+        assert!(shown.starts_with("workspace ") && shown.lines().count() == 2, "{shown}");
         assert!(stderr(&output).contains(hint), "{hint}: {}", stderr(&output));
     }
 }

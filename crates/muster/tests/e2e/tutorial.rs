@@ -55,6 +55,7 @@ impl Reader {
         let program = program::path().parent().unwrap();
         let path = format!("{}:{}", program.display(), env::var("PATH").unwrap());
         command.current_dir(&self.folder).env("PATH", path).env("HOME", self.home.path());
+        command.env_remove("XDG_DATA_HOME");
         command.env("MUSTER_STORAGE_DIR", self.store());
     }
 

@@ -5,6 +5,7 @@
 
 mod attention;
 mod decisions;
+mod notified;
 mod output;
 
 use std::{
@@ -33,6 +34,11 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same with variables for the server.
+    fn with(variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let store = root.join("store");
@@ -40,7 +46,7 @@ impl Stage {
         fs::create_dir_all(&store).unwrap();
         let settings = format!("roots = [\"{}\"]\n", root.join("work").display());
         fs::write(store.join("runs.toml"), settings).unwrap();
-        let server = ServerProcess::start(program::path(), &store, &[]).unwrap();
+        let server = ServerProcess::start_in(program::path(), &store, &[], variables).unwrap();
         let stage = Self { server, folder };
         stage.write("muster.toml", PROJECT);
         stage.write("state.txt", "bad\n");
@@ -52,7 +58,11 @@ impl Stage {
 
     /// The same with an accepted project.
     fn accepted() -> Self {
-        let stage = Self::new();
+        Self::new().accept()
+    }
+
+    fn accept(self) -> Self {
+        let stage = self;
         stage.decide("accept", &stage.found());
         stage
     }

@@ -3,6 +3,7 @@ import { ATTENTION_CHANGES, ChangeStream } from "../../api/changes";
 import { get } from "../../api/client";
 import type { StreamState } from "../../api/retry";
 import { Stream } from "../../api/socket";
+import { browserNotices } from "./browser.svelte";
 import { occurrence, waitingList, type Waiting } from "../../state/waiting";
 import type { Approval, Attention, Run, WorkAttention } from "../../api/wire";
 
@@ -60,9 +61,11 @@ class Inbox {
     };
   }
 
-  /** Follows what waits in the work while the page is visible: browsers allow few connections. */
+  /**
+   * Follows what waits in the work while the page is visible or notifies: browsers allow few connections.
+   */
   readonly #listen = (): void => {
-    if (document.hidden) return this.#hush();
+    if (document.hidden && !browserNotices.isOn) return this.#hush();
     const stir = (): void => this.#stir();
     this.#changes ??= new ChangeStream(ATTENTION_CHANGES, { changed: stir, lost: () => undefined });
   };
@@ -115,6 +118,7 @@ class Inbox {
       this.items = attention.items;
       this.work = attention.work;
       this.loaded = true;
+      browserNotices.look(this.all);
     } catch {
       // Out of reach: the shell reports it, and the stream reconnects automatically.
     }

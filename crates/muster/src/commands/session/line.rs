@@ -1,5 +1,6 @@
 //! One event of a session as one line for people; and rejections of a session in words.
 
+use muster_api::refusal_words;
 use muster_core::{
     Timestamp,
     session::{SessionRejection, event::EventBody},
@@ -128,7 +129,7 @@ pub(super) fn refusal(rejection: &SessionRejection) -> String {
         let list = items.join("\n  ");
         return format!("the list has revision {actual}, not {expected}; it is now\n  {list}");
     }
-    format!("the session refused it: {rejection:?}")
+    format!("the session refused it: {}", refusal_words(rejection))
 }
 
 #[cfg(test)]
