@@ -103,11 +103,10 @@ export const scenarios = {
 
   async "the work in a worktree is merged on the page"(stage) {
     committed(stage);
-    const bound = { workspace: "harbour", settings: { isolation: "worktree" } };
-    const server = await stage.withRun(bound, { capabilities: { writeCode: true } });
+    const server = await stage.withRun({ settings: { isolation: "worktree" } }, { capabilities: { writeCode: true } });
     const start = { workspace: "harbour", plan_title: "Uploads", task_title: "Resume uploads", template: "basic-task" };
     const { task_id: task } = (await server.call("POST", "/api/ops/tasks_macro_start", start)).result;
-    await server.call("PATCH", `/api/runs/${server.run}`, { patch: { taskId: task } });
+    await server.call("PATCH", `/api/runs/${server.run}`, { patch: { workspace: "harbour", taskId: task } });
     await server.say("write a.js 3");
     await stage.until(async () => (await diffs(server)).length === 1);
     const page = await stage.enter(server);
