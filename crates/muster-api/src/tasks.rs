@@ -66,7 +66,7 @@ pub(crate) use focus_memory::FocusMemory;
 pub(crate) use groups::TargetName;
 pub(crate) use proof::CallProject;
 pub use stop::{AgentStop, UnprovenStep};
-pub(crate) use work::{Write, failure as task_failure};
+pub(crate) use work::{PendingWrite, Write, WriteOutcome, failure as task_failure};
 
 use crate::registry::OfOperation;
 

@@ -15,6 +15,7 @@ mod large;
 mod load;
 pub mod log_index;
 mod multi_stream;
+mod reply;
 mod rows;
 mod share;
 pub mod survey;
@@ -25,7 +26,8 @@ mod trees;
 mod writer;
 
 pub use clock::{Clock, FixedClock, SystemClock};
-pub use engine::{Engine, ExecuteError, StoreFailure};
+pub use engine::{Engine, ExecuteError, StoreFailure, WorkOutcome};
 pub use feed::{Batch, Encode, Encoded, Follower, News};
 pub use growth::GrowthListener;
 pub use multi_stream::MultiStreamTransaction;
+pub use reply::PendingOutcome;

@@ -16,11 +16,11 @@ use muster_core::{
         wire,
     },
 };
-use muster_engine::{ExecuteError, StoreFailure};
+use muster_engine::{ExecuteError, PendingOutcome, StoreFailure};
 
 use super::{
     in_session,
-    proof::{CheckPolicy, CheckRounds},
+    proof::{CheckPolicy, CheckRounds, asks_for_checks},
     respond::{StepChanged, first, shown},
 };
 use crate::{
@@ -35,7 +35,9 @@ type CallOutcome = Result<CallReply, CallFailure>;
 /// Pure work on a draft that answers, or refuses in the caller's words.
 type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync>;
 /// What a transaction came to.
-pub(super) type WriteOutcome = Result<Result<Envelope, CallFailure>, ExecuteError<TaskRejection>>;
+pub(crate) type WriteOutcome = Result<Result<Envelope, CallFailure>, ExecuteError<TaskRejection>>;
+/// A transaction under way.
+pub(crate) type PendingWrite = PendingOutcome<WriteOutcome>;
 
 /// A piece of work for one transaction.
 pub(crate) struct Write {
@@ -162,20 +164,41 @@ impl Write {
 
     /// Does the work as its own transaction and returns when it is durable. A gate that asks for
     /// checks may take several attempts.
-    pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, CallFailure> {
-        let write = Arc::new(self);
-        let scene = Arc::new(scene);
-        let mut rounds = CheckRounds::of(app, &scene, &write.workspace, write.checks);
+    pub(crate) fn perform(
+        self: &Arc<Self>,
+        app: &App,
+        scene: &Arc<Scene>,
+    ) -> Result<Envelope, CallFailure> {
+        let mut rounds = CheckRounds::of(app, scene, &self.workspace, self.checks);
         let mut facts = rounds.first()?;
         loop {
-            match write.attempt(app, &scene, facts) {
+            match self.attempt(app, scene, facts) {
                 Ok(answer) => return answer,
                 Err(ExecuteError::Rejected(rejection)) => match rounds.after(&rejection)? {
                     Some(next) => facts = next,
-                    None => return Err(refusals::explain(&write.workspace, *rejection)),
+                    None => return Err(refusals::explain(&self.workspace, *rejection)),
                 },
                 Err(ExecuteError::Store(StoreFailure(error))) => return Err(error.into()),
             }
+        }
+    }
+
+    /// Starts the only attempt of a write that runs no checks and is made outside of a session.
+    pub(crate) fn begin(self: &Arc<Self>, app: &App, scene: &Arc<Scene>) -> Option<PendingWrite> {
+        if self.checks != CheckPolicy::Refuse || app.session().is_some() {
+            return None;
+        }
+        let stream = self.workspace.stream();
+        let facts = scene.caller.facts();
+        Some(app.engine().begin_for::<TaskAggregate, _>(facts, stream, self.job(scene)))
+    }
+
+    /// The answer of that attempt; `None` if the files that a gate asks about have to be looked at.
+    pub(crate) fn settle(&self, outcome: WriteOutcome) -> Option<Result<Envelope, CallFailure>> {
+        match outcome {
+            Ok(answer) => Some(answer),
+            Err(ExecuteError::Rejected(rejection)) if asks_for_checks(&rejection) => None,
+            Err(error) => Some(Err(failure(&self.workspace, error))),
         }
     }
 
@@ -183,16 +206,25 @@ impl Write {
         if let Some(session) = app.session() {
             return in_session::perform(self, app, scene, (facts, &session));
         }
+        let stream = self.workspace.stream();
+        app.engine().execute_for::<TaskAggregate, _>(facts, stream, self.job(scene))
+    }
+
+    /// The work as the engine runs it.
+    fn job(
+        self: &Arc<Self>,
+        scene: &Arc<Scene>,
+    ) -> impl Fn(&mut TaskDraft<'_>) -> TaskResult<Result<Envelope, CallFailure>> + Send + use<>
+    {
         let write = Arc::clone(self);
         let scene = Arc::clone(scene);
-        let stream = self.workspace.stream();
-        app.engine().execute_for::<TaskAggregate, _>(facts, stream, move |draft| {
+        move |draft| {
             let answer = write.inside(draft, &scene)?;
             if answer.is_err() {
                 draft.clear();
             }
             Ok(answer)
-        })
+        }
     }
 
     /// Does the work as one call of a draft.

@@ -15,7 +15,7 @@ use super::{
     id::{EntityId, EntityKind, PlanId},
     stop::StopReply,
 };
-use crate::{Author, EventStamp, Json, Recorded};
+use crate::{Author, EventStamp, Json, Recorded, text_of};
 
 /// An event in a result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -93,7 +93,7 @@ pub fn show(recorded: &Recorded<TaskEvent>) -> Option<EventView> {
 
 /// What callers see of an event besides its place, as text; `None` for those that only replay sees.
 pub(super) fn fact(event: &TaskEvent) -> Option<String> {
-    FactView::of(event).map(|fact| Json::of(&fact).to_string())
+    FactView::of(event).map(|fact| text_of(&fact, FACT_BYTES))
 }
 
 /// An event as callers see it, put together from its place and its fact.
@@ -111,6 +111,8 @@ pub(super) fn listed(stamp: &EventStamp<'_>, fact: &str) -> Option<Json> {
     Some(Json::written(text))
 }
 
+/// Capacity for most facts.
+const FACT_BYTES: usize = 512;
 /// Capacity for the position of an event.
 const PLACE_BYTES: usize = 160;
 

@@ -34,16 +34,11 @@ impl<'a> SqliteTransaction<'a> {
         Ok(Self { view: View::new(turn)?, broken: None })
     }
 
-    fn write(&mut self, append: &Append<'_>, seq: u64) -> Result<(), StoreError> {
+    fn write(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
         let stream = match self.view.stream(append.stream)? {
-            Some(stream) => {
-                if !append.events.is_empty() {
-                    self.run("moved a head", UPDATE_STREAM, params![stream, seq])?;
-                }
-                stream
-            }
+            Some(stream) => stream,
             None => {
-                self.run("added a stream", INSERT_STREAM, params![append.stream, seq])?;
+                self.run("added a stream", INSERT_STREAM, [append.stream])?;
                 self.view.link().connection.last_insert_rowid()
             }
         };
@@ -254,8 +249,7 @@ const COUNT_PIECES: &str = "SELECT count(*) FROM piece WHERE id BETWEEN ?1 AND ?
 const REMOVE_STREAM_PIECES: &str = "\
     DELETE FROM piece WHERE id >> 20 IN \
     (SELECT id FROM document WHERE stream = ?1 AND (marks & 256) <> 0)";
-const UPDATE_STREAM: &str = "UPDATE stream SET seq = ?2 WHERE id = ?1";
-const INSERT_STREAM: &str = "INSERT INTO stream (name, seq) VALUES (?1, ?2)";
+const INSERT_STREAM: &str = "INSERT INTO stream (name) VALUES (?1)";
 const END_STREAM: &str = "UPDATE stream SET ended = 1 WHERE name = ?1";
 const REMOVE_EVENTS: &str = "DELETE FROM event INDEXED BY event_by_seq WHERE stream = ?1";
 const REMOVE_DOCUMENTS: &str = "DELETE FROM document INDEXED BY document_by_name WHERE stream = ?1";
@@ -282,8 +276,8 @@ impl Transaction for SqliteTransaction<'_> {
             return Err(error.clone());
         }
         let head = self.next_head(append)?;
-        self.write(append, head.seq).inspect_err(|error| self.broken = Some(error.clone()))?;
-        self.view.advance(head.global);
+        self.write(append).inspect_err(|error| self.broken = Some(error.clone()))?;
+        self.view.advance(append.stream, head);
         Ok(())
     }
 
@@ -308,10 +302,10 @@ impl Transaction for SqliteTransaction<'_> {
             return Err(error.clone());
         }
         let head = self.next_head(last)?;
-        let emptied = self.empty(last.stream).and_then(|()| self.write(last, head.seq));
+        let emptied = self.empty(last.stream).and_then(|()| self.write(last));
         let ended = emptied.and_then(|()| self.mark_ended(last.stream));
         ended.inspect_err(|error| self.broken = Some(error.clone()))?;
-        self.view.advance(head.global);
+        self.view.advance_to_end(last.stream, head);
         Ok(())
     }
 
