@@ -4,6 +4,7 @@ mod check;
 mod claim;
 mod derived;
 mod memory;
+mod origin;
 mod relocate;
 mod restored;
 mod step;
@@ -17,6 +18,7 @@ pub use check::{
 pub use claim::{ClaimChange, ClaimSet};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
+pub use origin::{OriginNoted, StepOrigin};
 pub use restored::Restored;
 pub use step::{
     AddedStep, NodeAdded, NodeDefined, StepBlockSet, StepDefined, StepDeleted, StepDone,
@@ -105,6 +107,8 @@ pub enum TaskEvent {
     CheckWaiverSet(CheckWaiverSet),
     /// A task was claimed or released, or its holder wrote to it.
     ClaimSet(ClaimSet),
+    /// An import has noted where a plan or task came from.
+    OriginNoted(OriginNoted),
     /// A session wrote its todo list here; only for replay.
     TodosWritten(TodosWritten),
     /// A response was kept for its idempotency key; only for replay.
@@ -152,6 +156,7 @@ impl TaskEvent {
             | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
+            | Self::OriginNoted(_)
             | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }
@@ -219,6 +224,7 @@ impl TaskEvent {
             | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
+            | Self::OriginNoted(_)
             | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }

@@ -96,6 +96,11 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
             map.serialize_entry("seq", &committed.seq)?;
             map.serialize_entry("title", &committed.title)
         }
+        TaskEvent::OriginNoted(noted) => {
+            map.serialize_entry("form", &noted.origin.form)?;
+            map.serialize_entry("source", &noted.origin.source)?;
+            map.serialize_entry("id", &noted.origin.id)
+        }
         TaskEvent::Restored(restored) => of_restored(map, event, restored),
         TaskEvent::CardKept(_)
         | TaskEvent::NoteKept(_)
