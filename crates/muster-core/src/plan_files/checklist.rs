@@ -9,9 +9,9 @@ use super::{
 
 /// Spaces by which an item is nested in another.
 const INDENT: &str = "  ";
-const TEST: &str = "Test: ";
-const BLOCKED: &str = "Blocked: ";
-const CANCELLED: &str = "Cancelled: ";
+const TEST: &str = "Test:";
+const BLOCKED: &str = "Blocked:";
+const CANCELLED: &str = "Cancelled:";
 /// What cannot stand at the beginning of a line of text without another meaning.
 const SPECIAL: [&str; 5] = [TEST, BLOCKED, CANCELLED, "[", "\\"];
 
@@ -33,11 +33,11 @@ fn step(item: OutlineItem) -> ImportedStep {
     };
     for line in &item.bullets {
         if let Some(test) = line.strip_prefix(TEST) {
-            step.tests.push(plain(test));
+            step.tests.push(plain(test.trim_start()));
         } else if let Some(reason) = line.strip_prefix(BLOCKED) {
-            step.state = SourceState::Blocked { reason: reason.to_owned() };
+            step.state = SourceState::Blocked { reason: reason.trim().to_owned() };
         } else if let Some(reason) = line.strip_prefix(CANCELLED) {
-            step.state = SourceState::Cancelled { reason: Some(reason.to_owned()) };
+            step.state = SourceState::Cancelled { reason: Some(reason.trim().to_owned()) };
         } else {
             step.success_criteria.push(plain(line));
         }
@@ -67,17 +67,17 @@ pub(super) fn write(steps: &[ImportedStep], depth: usize, text: &mut String) {
         };
         text.push_str(&format!("{indent}- [{mark}] {}\n", marked(&step.title)));
         let criteria = step.success_criteria.iter().map(|line| marked(line));
-        let tests = step.tests.iter().map(|line| format!("{TEST}{}", marked(line)));
+        let tests = step.tests.iter().map(|line| format!("{TEST} {}", marked(line)));
         let reason = match &step.state {
-            SourceState::Blocked { reason } => Some(format!("{BLOCKED}{}", one_line(reason))),
+            SourceState::Blocked { reason } => Some(format!("{BLOCKED} {}", one_line(reason))),
             SourceState::Cancelled { reason } => {
                 let reason = reason.as_deref().unwrap_or("given up");
-                Some(format!("{CANCELLED}{}", one_line(reason)))
+                Some(format!("{CANCELLED} {}", one_line(reason)))
             }
             SourceState::Open | SourceState::Active | SourceState::Closed => None,
         };
         for line in criteria.chain(tests).chain(reason) {
-            text.push_str(&format!("{below}- {line}\n"));
+            text.push_str(&format!("{below}- {}\n", line.trim_end()));
         }
         if let Some(details) = step.meta.get("details").and_then(|details| details.as_str()) {
             let lines = details.lines().map(str::trim).filter(|line| !line.is_empty());
