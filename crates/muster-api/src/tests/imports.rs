@@ -53,7 +53,7 @@ fn needs(id: &str) -> Value {
 }
 
 fn task(app: &App, id: &str) -> Value {
-    ok(app, &person(), "tasks_resume", json!({"target": id}))
+    ok(app, &person(), "tasks_resume", json!({"target": id, "read_only": true}))
 }
 
 /// An application whose workspace has a project that asks for proof.

@@ -185,9 +185,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
             ClaimChange::Renewed => "claim_renewed",
             ClaimChange::Released => "claim_released",
         },
-        TaskEvent::OriginNoted(noted) => {
-            by_kind(noted.subject.id.kind(), "plan_imported", "task_imported")
-        }
+        TaskEvent::OriginNoted(noted) => by_kind(noted.kind(), "plan_imported", "task_imported"),
         TaskEvent::TodosWritten(_) => "todos_written",
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }

@@ -24,7 +24,7 @@ use muster_core::{
 
 use super::{
     PlanSource, known,
-    merge::{self, Merged},
+    merge::{self, MergedFields},
     tally,
 };
 
@@ -283,11 +283,11 @@ fn merge_new(
     wanted: &FieldValues,
     current: &FieldValues,
     seen: &mut BTreeMap<String, String>,
-) -> Merged {
+) -> MergedFields {
     if !is_new {
         return merge::merge(wanted, current, seen);
     }
-    let mut merged = Merged::default();
+    let mut merged = MergedFields::default();
     for (name, value) in wanted {
         seen.insert(name.clone(), value_digest(value));
         if current.get(name) != Some(value) {

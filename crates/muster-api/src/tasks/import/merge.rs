@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// What is to be written, and what changed on both sides.
 #[derive(Debug, Default)]
-pub(super) struct Merged {
+pub(super) struct MergedFields {
     pub(super) write: FieldValues,
     /// Field, what is here, and what the source says.
     pub(super) conflicts: Vec<(String, Value, Value)>,
@@ -23,8 +23,8 @@ pub(super) fn merge(
     wanted: &FieldValues,
     current: &FieldValues,
     seen: &mut BTreeMap<String, String>,
-) -> Merged {
-    let mut merged = Merged::default();
+) -> MergedFields {
+    let mut merged = MergedFields::default();
     for (name, value) in wanted {
         let here = current.get(name).unwrap_or(&Value::Null);
         let digest = value_digest(value);

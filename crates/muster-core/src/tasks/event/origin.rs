@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EntityRef;
 use crate::tasks::{
+    id::EntityKind,
     origin::{FreeMeta, ItemOrigin},
     path::StepPath,
 };
@@ -29,4 +30,11 @@ pub struct StepOrigin {
     pub origin: ItemOrigin,
     #[serde(default, skip_serializing_if = "FreeMeta::is_empty")]
     pub meta: FreeMeta,
+}
+
+impl OriginNoted {
+    /// Whether it is about a plan or a task.
+    pub fn kind(&self) -> EntityKind {
+        self.subject.id.kind()
+    }
 }
