@@ -215,6 +215,14 @@ fn clients(
             scripts.push((name.clone(), Script::start(&mut command, place, &name)?));
         }
     }
+    for mode in ["auto", "legacy"] {
+        let Ok(node) = node else { continue };
+        let name = format!("roots-{mode}");
+        let mut command = node.script("roots.mjs");
+        command.arg(mode).arg(&muster).args(["mcp", "--toolset", "full", "--storage-dir"]);
+        command.arg(storage.join(&name));
+        scripts.push((name.clone(), Script::start(&mut command, place, &name)?));
+    }
     for (name, script) in scripts {
         tally = tally + judged(&name, script)?;
     }

@@ -72,6 +72,15 @@ export const judgingViews = {
       await detail.getByRole("button", { name: /Edit arguments/ }).click();
       await detail.getByLabel("Arguments").waitFor();
     },
+    async always(page, world) {
+      const detail = await opened(page, world, "Run rm -rf build");
+      await detail.getByRole("button", { name: "Always allow …" }).click();
+      await detail.getByRole("form", { name: "Always allow" }).waitFor();
+    },
+    async rules(page, { base }) {
+      await page.goto(`${base}/#/attention?rules=1`);
+      await page.getByRole("dialog", { name: "Rules" }).getByText("Nothing is allowed without asking").waitFor();
+    },
     async question(page, world) {
       await (await opened(page, world, /older than a week/)).getByRole("button", { name: "Yes" }).waitFor();
     },

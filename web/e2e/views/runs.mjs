@@ -120,6 +120,21 @@ export const runViews = {
       await page.getByRole("list", { name: "Changed files" }).getByText("client.js").click();
       await page.getByText('const line2 = "2";').first().waitFor();
     },
+    async turns(page, world) {
+      await inRun(page, world, "?mode=changes&by=turns");
+      await page.getByRole("list", { name: "Changed files" }).getByText("client.js").click();
+      await page.getByText('const line2 = "2";').first().waitFor();
+    },
+    async branch(page, world) {
+      await inRun(page, world, "?mode=changes");
+      await page.getByRole("button", { name: "Branch …" }).first().click();
+      await page.getByRole("dialog", { name: "Make a branch" }).waitFor();
+    },
+    async revert(page, world) {
+      await inRun(page, world, "?mode=changes");
+      await page.getByRole("button", { name: "Revert …" }).first().click();
+      await page.getByRole("dialog", { name: /^Revert/ }).waitFor();
+    },
     async merge(page, world) {
       await inRun(page, world, "?mode=changes");
       await page.getByRole("list", { name: "Worktrees" }).getByRole("button", { name: "Merge …" }).first().click();
@@ -149,6 +164,11 @@ export const runViews = {
     async ended(page, { base, ended }) {
       await page.goto(`${base}/#/runs/${ended}`);
       await page.getByRole("region", { name: "End of the run" }).getByText("spelling").first().waitFor();
+    },
+    async reopen(page, { base, ended }) {
+      await page.goto(`${base}/#/runs/${ended}`);
+      await page.getByRole("button", { name: "Reopen with a message …" }).click();
+      await page.getByLabel("What Writer should do next").waitFor();
     },
     async search(page, { base }) {
       await page.goto(`${base}/#/runs`);

@@ -1,6 +1,9 @@
 //! How task operations run: reads from a snapshot, writes as a draft, stored replies for retries.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use muster_core::{
     CallFacts, Recorded, WorkRefusal,
@@ -282,21 +285,25 @@ fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> 
 /// Adds the call to the history, once per plan or task: the first event of each is the operation.
 /// Undoable operations have recorded themselves (TASKS-HIST-1).
 pub(crate) fn record_operations(draft: &mut TaskDraft<'_>, intent: &str) -> TaskResult<()> {
-    let mut recorded: Vec<EntityId> = Vec::new();
-    let mut missing: Vec<(usize, EntityId)> = Vec::new();
+    // An import may change thousands of them.
+    let mut recorded: BTreeSet<EntityId> = BTreeSet::new();
+    let mut missing: BTreeMap<EntityId, usize> = BTreeMap::new();
     for (at, Recorded { event, intent, .. }) in draft.call_events().iter().enumerate() {
         if let TaskEvent::OperationRecorded(operation) = event {
-            recorded.push(operation.entity);
+            recorded.insert(operation.entity);
         } else if let Some(Addressed { entity, .. }) = Addressed::in_event(event) {
             if intent.is_some() {
-                recorded.push(entity);
-            } else if missing.iter().all(|(_, known)| *known != entity) {
-                missing.push((at, entity));
+                recorded.insert(entity);
+            } else {
+                missing.entry(entity).or_insert(at);
             }
         }
     }
-    for (at, _) in missing.iter().filter(|(_, entity)| !recorded.contains(entity)) {
-        draft.intend(*at, intent)?;
+    missing.retain(|entity, _| !recorded.contains(entity));
+    let mut places: Vec<usize> = missing.into_values().collect();
+    places.sort_unstable();
+    for at in places {
+        draft.intend(at, intent)?;
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ fn quoted(
 /// A word as a shell reads it back.
 pub(super) fn quote(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || PLAIN.contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))

@@ -377,7 +377,10 @@ fn has_syntax(line: &str) -> bool {
 
 proptest! {
     #[test]
-    fn no_command_with_syntax_is_allowed_by_its_first_words(tail in tail(), space in any::<bool>()) {
+    fn no_command_with_syntax_is_allowed_by_its_first_words(
+        tail in tail(),
+        space in any::<bool>(),
+    ) {
         let line = format!("cargo test{}{tail}", if space { " " } else { "" });
         let allowed = runs(&begins("cargo test"), &line);
         prop_assert!(!allowed || !has_syntax(&line), "{line:?}");
@@ -408,7 +411,11 @@ proptest! {
     }
 
     #[test]
-    fn reading_any_arguments_never_panics(name in "[A-Za-z_]{0,12}|Bash|apply_patch|Write", text in ".{0,40}", key in "command|path|changes|patch|x") {
+    fn reading_any_arguments_never_panics(
+        name in "[A-Za-z_]{0,12}|Bash|apply_patch|Write",
+        text in ".{0,40}",
+        key in "command|path|changes|patch|x",
+    ) {
         let mut args = Map::new();
         args.insert(key, Value::String(text));
         let _ = PlacedCall::new(call(&name, Value::Object(args)), WORKDIR);

@@ -10,7 +10,7 @@ use super::{Client as _, agent, id_of, started, until};
 use crate::program::{Server, muster, serve_with_file, stderr, stdout};
 
 /// An agent that asks for the call in `call.json` in each turn, and says what it was told.
-const ASKING: &str = r#"
+pub(super) const ASKING: &str = r#"
 roots = ["/"]
 
 [profiles.custom.asking]
