@@ -33,12 +33,14 @@ use crate::{
     refusals,
 };
 
+/// The answer to a call, or why it failed.
+type CallAnswer = Result<Envelope, CallFailure>;
 /// A reply, or a refusal in the caller's words.
 type CallOutcome = Result<CallReply, CallFailure>;
 /// Pure work on a draft that answers, or refuses in the caller's words.
 type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync>;
 /// What a transaction came to.
-pub(crate) type WriteOutcome = Result<Result<Envelope, CallFailure>, ExecuteError<TaskRejection>>;
+pub(crate) type WriteOutcome = Result<CallAnswer, ExecuteError<TaskRejection>>;
 /// A transaction under way.
 pub(crate) type PendingWrite = PendingOutcome<WriteOutcome>;
 
@@ -160,18 +162,13 @@ impl CallAction {
 }
 
 impl Write {
-    /// The workspace it changes.
     pub(crate) fn workspace(&self) -> &WorkspaceId {
         &self.workspace
     }
 
     /// Does the work as its own transaction and returns when it is durable. A gate that asks for
     /// checks may take several attempts.
-    pub(crate) fn perform(
-        self: &Arc<Self>,
-        app: &App,
-        scene: &Arc<Scene>,
-    ) -> Result<Envelope, CallFailure> {
+    pub(crate) fn perform(self: &Arc<Self>, app: &App, scene: &Arc<Scene>) -> CallAnswer {
         let mut rounds = CheckRounds::of(app, scene, &self.workspace, self.checks);
         let mut facts = rounds.first()?;
         loop {
@@ -197,7 +194,7 @@ impl Write {
     }
 
     /// The answer of that attempt; `None` if the files that a gate asks about have to be looked at.
-    pub(crate) fn settle(&self, outcome: WriteOutcome) -> Option<Result<Envelope, CallFailure>> {
+    pub(crate) fn settle(&self, outcome: WriteOutcome) -> Option<CallAnswer> {
         match outcome {
             Ok(answer) => Some(answer),
             Err(ExecuteError::Rejected(rejection)) if asks_for_checks(&rejection) => None,
@@ -238,7 +235,7 @@ impl Write {
         &self,
         draft: &mut TaskDraft<'_>,
         scene: &Scene,
-    ) -> TaskResult<Result<Envelope, CallFailure>> {
+    ) -> TaskResult<CallAnswer> {
         if let Some(key) = &self.key
             && let Some(answer) = kept_answer(draft.documents(), scene, key)?
         {
