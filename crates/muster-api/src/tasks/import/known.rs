@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_core::{
     ListQuery,
-    tasks::{TaskDocs, TaskDocument, TaskLookup, entity::Plan, id::EntityId, origin::ItemOrigin},
+    tasks::{TaskDocs, TaskDocument, TaskLookup, id::EntityId, origin::ItemOrigin},
 };
 
 /// Plans and tasks by their ids at the source.
@@ -20,20 +20,19 @@ pub(super) fn items(
         .into_iter()
         .filter_map(TaskDocument::as_plan)
         .filter(|plan| plan.meta.origin.as_deref().is_some_and(is_ours));
-    let plans: Vec<&Plan> = plans.collect();
-    let tasks_of =
-        |plan: &&Plan| ListQuery { parent: Some(plan.id.to_string()), ..ListQuery::of("task") };
-    let queries: Vec<ListQuery> = plans.iter().map(tasks_of).collect();
-    docs.have(&queries)?;
-    for (plan, query) in plans.iter().zip(&queries) {
+    for plan in plans {
         if let Some(origin) = &plan.meta.origin {
             items.insert(origin.id.clone(), EntityId::Plan(plan.id));
         }
-        for task in docs.list(query)?.into_iter().filter_map(TaskDocument::as_task) {
-            let origin = task.meta.origin.as_deref().filter(|origin| is_ours(origin));
-            if let Some(origin) = origin {
-                items.insert(origin.id.clone(), EntityId::Task(task.id));
-            }
+    }
+    if items.is_empty() {
+        return Ok(items);
+    }
+    // A task may have been moved to any plan since.
+    for task in docs.list(&ListQuery::of("task"))?.into_iter().filter_map(TaskDocument::as_task) {
+        let origin = task.meta.origin.as_deref().filter(|origin| is_ours(origin));
+        if let Some(origin) = origin {
+            items.insert(origin.id.clone(), EntityId::Task(task.id));
         }
     }
     Ok(items)
