@@ -1,6 +1,6 @@
 // A scripted agent for the tests of the page. The message that it gets is a command:
 //   request JSON (asks for a call of `{name, args}`) · say WORDS · stream N (a number each 40 ms) · ask · disguise (ask with unseen characters) · repeat · write FILE LINES
-//   · hostile · declare (the run done) · die · count (up, each time)
+//   · question WORDS (for a person) · hostile · declare (the run done) · die · count (up, each time)
 import { appendFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -15,7 +15,7 @@ function finish(content, status) {
 }
 
 function perform(text) {
-  const [word, ...rest] = (/(request|stream|disguise|ask|repeat|write|hostile|declare|die|count|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
+  const [word, ...rest] = (/(request|question|stream|disguise|ask|repeat|write|hostile|declare|die|count|say)\b.*/s.exec(text)?.[0] ?? "say done").split(/\s+/);
   switch (word) {
     case "stream": {
       let at = 0;
@@ -56,6 +56,9 @@ function perform(text) {
       finish("Written.");
       return;
     }
+    case "question":
+      send({ type: "tool.call", turnId: turn, id: "a1", name: "ask_user", args: { question: rest.join(" "), options: ["Yes", "No"] } });
+      return;
     case "declare":
       send({ type: "tool.call", turnId: turn, id: "d1", name: "complete_run", args: { summary: "all done" } });
       return;
@@ -81,7 +84,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       finish(`answered ${message.resolution.status} ${JSON.stringify(message.resolution.modifiedArgs ?? null)}`);
       break;
     case "tool.result":
-      finish("Declared.");
+      finish("Said.");
       break;
     case "interrupt":
       finish(undefined, "interrupted");

@@ -87,7 +87,9 @@ await frames("zoom", () => {
   });
 });
 const nodes = Object.values((await server.call("GET", `/api/runs/${run.id}?artifacts=none`)).run.nodes);
-await page.goto(`${server.base}/#/runs/${run.id}/${nodes[0].id}`);
+// The one with the longest conversation.
+const busiest = nodes.sort((a, b) => b.usage.turns - a.usage.turns)[0];
+await page.goto(`${server.base}/#/runs/${run.id}/${busiest.id}`);
 await page.getByRole("region", { name: "Conversation" }).waitFor();
 await page.waitForTimeout(500);
 await frames("scroll the conversation", () => {

@@ -123,12 +123,17 @@ export class Stage {
     return program;
   }
 
-  /** A server whose nodes can be the scripted agent, with a run of one working node. */
-  async withRun(fields = {}, node = {}) {
+  /** Lets the nodes of servers that start from now on be the scripted agent. */
+  scripted() {
     const agent = resolve(import.meta.dirname, "agent.mjs");
     mkdirSync(this.storage, { recursive: true });
     const command = JSON.stringify([process.execPath, agent]);
-    writeFileSync(join(this.storage, "runs.toml"), `roots = ["/"]\n[profiles.custom.default]\ncommand = ${command}\n`);
+    writeFileSync(join(this.storage, "runs.toml"), `roots = ["/"]\ndefault_permissions_mode = "skip"\n[profiles.custom.default]\ncommand = ${command}\n`);
+  }
+
+  /** A server whose nodes can be the scripted agent, with a run of one working node. */
+  async withRun(fields = {}, node = {}) {
+    this.scripted();
     const server = await this.serve();
     const { run } = await server.call("POST", "/api/runs", {
       name: "Browser test",

@@ -1,7 +1,7 @@
 // The files that a run changed.
 import { expect, test } from "vitest";
-import type { Artifact } from "../src/api/wire";
-import { changesByNode, fileTree, lineComment, runFiles } from "../src/state/run_changes";
+import type { Artifact, ChangedDirectory, NetFile } from "../src/api/wire";
+import { changesByNode, fileTree, lineComment, netMark, runFiles, touchMark } from "../src/state/run_changes";
 
 const diff = (number: number, nodeId: string, filesChanged: string[], insertions = 1) =>
   ({ id: `d${number}`, number, nodeId, metadata: { filesChanged, insertions, deletions: 1 } }) as unknown as Artifact;
@@ -32,4 +32,13 @@ test("a tree names each folder once", () => {
 
 test("a comment on a line says where it is", () => {
   expect(lineComment("a.rs", 7, "  let x = 1;", "Why one?")).toBe("About a.rs, line 7:\n\n    let x = 1;\n\nWhy one?");
+});
+
+test("a file that changes again is not viewed any more", () => {
+  const file = runFiles(diffs)[1]!;
+  expect(touchMark(file)).not.toBe(touchMark({ ...file, touches: file.touches.slice(0, 1) }));
+  const net = { path: "a.rs", touches: [{ turnId: "t1" }], insertions: 1, deletions: 0 } as unknown as NetFile;
+  const folder = { nodeId: null } as unknown as ChangedDirectory;
+  expect(netMark(folder, net)).not.toBe(netMark(folder, { ...net, insertions: 2 }));
+  expect(netMark(folder, net)).not.toBe(netMark({ ...folder, nodeId: "n" } as ChangedDirectory, net));
 });

@@ -1,33 +1,21 @@
 // The end of a run.
 import { expect, test } from "vitest";
-import type { Run } from "../src/api/wire";
-import { endFacts, openPoints, pullText } from "../src/state/run_end";
+import type { RunEnding } from "../src/api/wire";
+import { checkVerdict, doneTone, doneWord, endTone } from "../src/state/run_end";
 
-const run = (part: object): Run =>
-  ({
-    name: "Uploads",
-    goal: "Resume uploads",
-    definitionOfDone: ["three drops end well"],
-    completion: { by: "orchestrator", nodeId: "n", summary: "It works." },
-    nodes: { n: { label: "Lead", failedInputs: 0, question: null } },
-    ...part,
-  }) as unknown as Run;
+const check = (part: object) => ({ ok: true, required: true, timedOut: false, ...part }) as RunEnding["checks"][number];
 
-test("who declared it done is said, and whether checks agree", () => {
-  expect(endFacts(run({}), []).headline).toBe("Declared done by Lead; no check ran");
-  const passed = run({ verification: { ok: true } });
-  expect(endFacts(passed, []).tone).toBe("done");
-  const optional = [{ name: "lint", ok: false, required: false }];
-  expect(endFacts(passed, optional).headline).toBe("Done, checks passed; optional and failed: lint");
-  expect(endFacts(run({ verification: { ok: false } }), []).tone).toBe("failed");
+test("claimed and proven lines look different", () => {
+  expect([doneWord("proven"), doneTone("proven")]).toEqual(["met, proven", "done"]);
+  expect([doneWord("claimed"), doneTone("claimed")]).toEqual(["met, claimed", "running"]);
+  expect(doneTone("unmet")).toBe("failed");
 });
 
-test("open questions stay visible", () => {
-  const nodes = { n: { label: "Lead", failedInputs: 1, question: { text: "Ship it?" } } };
-  expect(openPoints(run({ nodes }))).toEqual(["Lead asked: Ship it?", "Lead has messages that failed"]);
-});
-
-test("a pull request says what was asked and what was checked", () => {
-  const text = pullText(run({}), [{ name: "tests", ok: true }]);
-  expect(text).toBe("# Uploads\n\nResume uploads\n\nIt works.\n\n## Done when\n\n- three drops end well\n\n## Checks\n\n- tests: passed");
+test("an optional check that failed is said, and does not make the run fail", () => {
+  const optional = check({ ok: false, required: false });
+  expect(checkVerdict(optional)).toEqual({ word: "failed, optional", tone: "blocked" });
+  expect(checkVerdict(check({ ok: false, timedOut: true }))).toEqual({ word: "took too long", tone: "failed" });
+  expect(endTone({ status: "completed", checks: [check({}), optional] })).toBe("done");
+  expect(endTone({ status: "completed", checks: [check({ ok: false })] })).toBe("failed");
+  expect(endTone({ status: "completed", checks: [] })).toBe("blocked");
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import {
   branches,
+  byRank,
   concernsTask,
   depth,
   gates,
@@ -21,6 +22,7 @@ import {
   nextUndo,
   notesOf,
   receipt,
+  undoNote,
   webAddress,
 } from "../src/state/work_words";
 import type { Operation, WorkEvent } from "../src/state/work";
@@ -227,4 +229,35 @@ describe("events of a task", () => {
     expect(concernsTask([event(1, "TASK-003", { patch: { depends_on: ["TASK-001"] } })], "TASK-001", tied)).toBe(true);
     expect(concernsTask([], "TASK-001", tied), "everything may have changed").toBe(true);
   });
+});
+
+test("tasks come in the order in which they are worked on; done ones newest first", () => {
+  const row = (id: string, part: Partial<TaskRow>): TaskRow =>
+    ({ id, status: "TODO", priority: "MEDIUM", waiting: false, updated_at_ms: 0, ...part }) as TaskRow;
+  const open = [
+    row("TASK-010", {}),
+    row("TASK-009", {}),
+    row("TASK-001", { waiting: true, priority: "CRITICAL" }),
+    row("TASK-011", { priority: "HIGH" }),
+  ];
+  expect(open.sort(byRank).map((task) => task.id)).toEqual(["TASK-011", "TASK-009", "TASK-010", "TASK-001"]);
+  const done = [row("TASK-001", { status: "DONE", updated_at_ms: 1 }), row("TASK-002", { status: "DONE", updated_at_ms: 2 })];
+  expect(done.sort(byRank).map((task) => task.id)).toEqual(["TASK-002", "TASK-001"]);
+});
+
+test("each operation says whether it can be undone, and why not", () => {
+  const history = [
+    operation({ seq: 5, intent: "task_detail_patch", undone: true, undoable: true }),
+    operation({ seq: 4, intent: "evidence_capture", undoable: false }),
+    operation({ seq: 3, intent: "step_patch", undoable: true }),
+    operation({ seq: 2, intent: "step_patch", undoable: true }),
+    operation({ seq: 1, intent: "something_new", undoable: false }),
+  ];
+  expect(history.map((one) => undoNote(one, history))).toEqual([
+    "redo applies it again",
+    "stays: evidence is a record",
+    "undo reverts this",
+    "can be undone after what came later",
+    "cannot be undone: change it by hand",
+  ]);
 });

@@ -220,7 +220,7 @@ async fn source(
     let node = &context.node;
     let cwd = PathBuf::from(&run.cwd);
     let missing = |detail: String| Unaskable { reason: TurnReason::TemplateMissing, detail };
-    let found = shared.settings.templates(&cwd).find(&node.role_template);
+    let found = shared.live().templates(&cwd).find(&node.role_template);
     let template = match (found, &node.custom_system_prompt) {
         (Ok(Some(template)), _) => template.role(),
         (Ok(None), Some(_)) => prompt::RoleText {
@@ -263,7 +263,8 @@ async fn originals(shared: &Arc<RunsContext>, context: &TurnContext) -> BTreeMap
 
 /// How a node calls Muster's tools.
 fn style(shared: &RunsContext, node: &Node) -> ToolStyle {
-    match shared.settings.profile(node.provider, &node.provider_profile).map(|p| p.protocol) {
+    let settings = shared.live();
+    match settings.profile(node.provider, &node.provider_profile).map(|p| p.protocol) {
         Some(Protocol::Jsonl) => ToolStyle::Lines,
         Some(Protocol::Raw) => ToolStyle::None,
         Some(Protocol::Native | Protocol::Acp) if shared.settings.mcp.is_none() => ToolStyle::None,

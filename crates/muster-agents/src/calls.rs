@@ -6,7 +6,7 @@ use std::sync::Arc;
 use muster_core::{
     Documents, WorkRefusal,
     run::{
-        Ask, RunAggregate as Room, RunDocument, RunFact, RunRejection,
+        Ask, RunAggregate as Room, RunDocument, RunRejection,
         approval::{ApprovalStatus, Verdict},
         command::{CallFiles, Resolve},
         edge::Actor,
@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use tokio::time::Duration;
 
 use super::{
-    packs,
+    allow, packs,
     shared::{AskError, RunEvents, RunsContext},
     tokens::Bearer,
     tools::{self, Called, ToolAnswer},
@@ -104,10 +104,7 @@ async fn made(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> Result<
             return Err(error);
         }
     };
-    let approval = events.iter().find_map(|recorded| {
-        let RunFact::ApprovalRequested(approval) = &recorded.event.fact else { return None };
-        Some(approval.approval_id)
-    });
+    let approval = allow::left_pending(&events);
     let limit = if approval.is_some() { known.hold + MARGIN } else { WORK_MAX };
     let completed = tokio::time::timeout(limit, outcome).await;
     shared.leave_call(tool);

@@ -3,6 +3,7 @@
 //! Without git, files are compared by size and hash, and the diff states that.
 
 pub(super) mod git;
+pub(crate) mod net;
 mod patch;
 mod plain;
 

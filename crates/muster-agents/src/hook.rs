@@ -80,8 +80,12 @@ pub fn ask(socket: &Path, question: &HookQuestion) -> io::Result<HookAnswer> {
 
 /// Parses an answer.
 fn answer_in(line: &str) -> io::Result<HookAnswer> {
-    let named = reading::named(&mut serde_json::Deserializer::from_str(line), "decision")?;
-    Ok(serde_json::from_value(named)?)
+    let answer: Value = serde_json::from_str(line)?;
+    // Serde would accept a number as the index of a variant.
+    if !answer["decision"].is_string() {
+        return Err(io::Error::other("the answer names no decision"));
+    }
+    Ok(serde_json::from_value(answer)?)
 }
 
 /// The folder of the sockets of a storage folder. The system limits the length of their paths.

@@ -11,6 +11,7 @@
 //! and performs the effects that the core derives from it; their outcome is another command. So the
 //! log alone records how far a run is, and a restart finds in it what is left to do.
 
+mod allow;
 mod artifacts;
 mod attend;
 mod background;
@@ -41,6 +42,7 @@ mod regular;
 mod removal;
 mod reports;
 mod repository;
+mod revert;
 mod schedule;
 mod settings;
 mod shared;
@@ -65,7 +67,7 @@ use muster_core::{
         artifact::Artifact,
         command::{CallFiles, Recover, Resolve},
         edge::Actor,
-        id::{ApprovalId, ArtifactId, RunId},
+        id::{AllowRuleId, ApprovalId, ArtifactId, NodeId, RunId},
         lookup,
         node::Provider,
         view::attention::Attention,
@@ -74,14 +76,17 @@ use muster_core::{
 use muster_store::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
+pub use allow::{allow_rules, clear_places};
 pub use artifacts::{ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX};
 pub use attend::Attended;
 pub use calls::{AgentWish, TaskOperations, Witnessed};
+pub use diff::net::{ChangedDirectory, FileChange, FileTouch, NetChanges, NetFile, NotReverted};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
 pub use originals::OriginalOf;
 pub use provider::{OfferedTool, Probe};
 pub use rebuild::{Rebuilt, rebuild};
 pub use repository::make_repository;
+pub use revert::RevertedFiles;
 pub use settings::{Contain, McpCommand, Profile, Protocol, RunsSettings, Sandbox, ToolExecution};
 pub use shared::{AskError, RunEvents};
 pub use survey::{ProviderFamily, survey};
@@ -89,7 +94,9 @@ pub use templates::{FoundTemplate, TemplateShelf};
 pub use tokens::Bearer;
 pub use tools::{AnswerError, ToolAnswer};
 pub use trash::{Discarded, discarded};
-pub use worktree::{IgnoredFiles, Merged, NotMerged, Worktree, WorktreeState, worktrees};
+pub use worktree::{
+    IgnoredFiles, MadeBranch, Merged, NotMerged, Worktree, WorktreeState, worktrees,
+};
 
 use self::{
     lane::LaneOrder, process::confine::Containing, schedule::Schedule, shared::RunsContext,
@@ -156,8 +163,24 @@ impl Runs {
     }
 
     /// The settings in force.
-    pub fn settings(&self) -> &RunsSettings {
-        &self.shared.settings
+    pub fn settings(&self) -> Arc<RunsSettings> {
+        self.shared.live()
+    }
+
+    /// Puts other settings in force, from the next turn or program on.
+    pub fn reload(&self, settings: RunsSettings) {
+        self.shared.reload(settings);
+        *self.shared.settings_fault() = None;
+    }
+
+    /// Records that changed settings cannot be read; those from before stay in force.
+    pub fn refuse_settings(&self, why: String) {
+        *self.shared.settings_fault() = Some(why);
+    }
+
+    /// Why changed settings are not in force.
+    pub fn settings_fault(&self) -> Option<String> {
+        self.shared.settings_fault().clone()
     }
 
     /// The engine, for reading several streams in one snapshot.
@@ -238,10 +261,53 @@ impl Runs {
         calls::resolve(&self.shared, run, resolve).await
     }
 
+    /// Lets a rule that a person has just made answer what already waits; blocks. Returns how many
+    /// approvals it answered.
+    pub fn answer_pending(&self, rule: AllowRuleId) -> Result<usize, StoreError> {
+        allow::answer_pending(&self.shared, rule)
+    }
+
     /// Files that a decision needs before it is recorded: a node that is created with it gets what
     /// its parent knows (RUNS-TOOL-7).
     pub async fn files_for_answer(&self, run: RunId, id: ApprovalId) -> CallFiles {
         calls::files_for_answer(&self.shared, run, id).await
+    }
+
+    /// What a run has changed as a whole, compared with its start.
+    pub async fn net_changes(&self, run: RunId) -> Result<NetChanges, AskError> {
+        diff::net::changes(&self.shared, run).await
+    }
+
+    /// The same as a patch: of the directory of the run or the worktree of a node, of all files or
+    /// of these.
+    pub async fn net_patch(
+        &self,
+        run: RunId,
+        node: Option<NodeId>,
+        paths: &[String],
+    ) -> Result<Result<String, NotReverted>, AskError> {
+        diff::net::patch(&self.shared, run, node, paths).await
+    }
+
+    /// Puts files back to what they were before the run; a patch that makes the changes again is
+    /// kept as an artifact.
+    pub async fn revert(
+        &self,
+        run: RunId,
+        node: Option<NodeId>,
+        paths: &[String],
+    ) -> Result<Result<RevertedFiles, NotReverted>, AskError> {
+        revert::revert(&self.shared, run, node, paths).await
+    }
+
+    /// Makes a branch of what the run changed in a directory.
+    pub async fn make_branch(
+        &self,
+        run: RunId,
+        node: Option<NodeId>,
+        name: &str,
+    ) -> Result<Result<MadeBranch, NotReverted>, AskError> {
+        revert::make_branch(&self.shared, run, node, name).await
     }
 
     /// What waits for a person, over all runs, oldest first; blocks.
@@ -262,7 +328,7 @@ impl Runs {
 
     /// Whether the program of a profile can be used.
     pub async fn probe(&self, provider: Provider, profile: &str) -> Option<Probe> {
-        let profile = self.shared.settings.profile(provider, profile)?.clone();
+        let profile = self.shared.live().profile(provider, profile)?.clone();
         Some(provider::adapter(provider, &profile).probe().await)
     }
 

@@ -53,6 +53,9 @@ pub struct WaitingItem {
     pub kind: String,
     /// What happened, in one line.
     pub title: String,
+    /// The last lines of a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     /// What to do next, in one line.
     pub next: String,
     pub since: Moment,

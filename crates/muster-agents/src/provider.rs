@@ -14,6 +14,7 @@ pub(crate) mod reading;
 mod rpc;
 #[cfg(test)]
 mod tests;
+pub(crate) mod worded;
 
 use std::{
     borrow::Cow,

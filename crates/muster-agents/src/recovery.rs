@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use muster_core::{
-    Documents,
+    Documents, WorkRefusal,
     run::{
         Ask, RunAggregate as Room,
         command::{Recover, SetStatus, StatusWish},
         edge::Actor,
-        effect,
-        id::{RunId, TurnId},
+        effect::{self, RunEffect},
+        id::{NodeId, RunId, TurnId},
         lookup,
-        node::Process,
-        record::{RunStatus, StatusCode},
+        node::{Node, Process},
+        record::{RunStatus, StatusCode, StatusReason},
     },
     session::SessionId,
 };
@@ -27,18 +27,51 @@ use super::{
     shared::RunsContext,
 };
 
-/// What an earlier server left of a run.
+/// What an earlier server left of a run that was not recovered yet.
 struct Left {
-    needs_recovery: bool,
     processes: Vec<Process>,
     turns: Vec<TurnId>,
 }
 
-fn left(docs: &Documents<Room>) -> lookup::Lookup<Left> {
-    Ok(Left {
-        needs_recovery: effect::needs_recovery(docs)?,
+/// What a recovered run needs to go on.
+struct Resumable {
+    effects: Vec<RunEffect>,
+    /// Whether a restart or a shutdown paused it.
+    interrupted: bool,
+    active: bool,
+    sessions: Vec<(NodeId, SessionId)>,
+}
+
+/// Either of them, read at once: the nodes of a run are many documents.
+enum AtStart {
+    Left(Left),
+    Recovered(Resumable),
+}
+
+fn at_start(docs: &Documents<Room>) -> Result<AtStart, WorkRefusal<Room>> {
+    if !effect::needs_recovery(docs)? {
+        return Ok(AtStart::Recovered(resumable(docs)?));
+    }
+    Ok(AtStart::Left(Left {
         processes: lookup::nodes(docs)?.iter().filter_map(|node| node.process).collect(),
         turns: lookup::live_turns(docs)?.iter().map(|turn| turn.id).collect(),
+    }))
+}
+
+fn resumable(docs: &Documents<Room>) -> Result<Resumable, WorkRefusal<Room>> {
+    let run = lookup::run(docs)?;
+    let restart =
+        |reason: &StatusReason| matches!(reason.code, StatusCode::Restart | StatusCode::Shutdown);
+    let session = |node: &&Node| {
+        let session = SessionId::of(&node.muster_session_id.to_string())?;
+        Some((node.id, session))
+    };
+    Ok(Resumable {
+        effects: effect::outstanding(docs)?,
+        interrupted: run.status == RunStatus::Paused
+            && run.status_reason.as_ref().is_some_and(restart),
+        active: run.status.is_active(),
+        sessions: lookup::nodes(docs)?.iter().filter_map(session).collect(),
     })
 }
 
@@ -60,55 +93,45 @@ pub(crate) async fn recover(shared: &Arc<RunsContext>) -> Result<(), StoreError>
 }
 
 async fn recover_run(shared: &Arc<RunsContext>, run: RunId) {
-    let found = match shared.view(run, |docs| Ok(left(docs)?)).await {
-        Ok(found) => found,
-        Err(error) => {
-            tracing::error!(%run, ?error, "could not recover the run");
-            return;
+    let found = match shared.view(run, at_start).await {
+        Ok(AtStart::Recovered(found)) => Ok(found),
+        Ok(AtStart::Left(left)) => {
+            end_what_is_left(shared, run, left).await;
+            shared.view(run, resumable).await
         }
+        Err(error) => Err(error),
     };
-    if found.needs_recovery {
-        found.processes.into_iter().for_each(family::kill_recorded);
-        let mut turns = Vec::new();
-        for turn in found.turns {
-            turns.extend(finish::closing(shared, run, TurnFinish::of(turn)).await);
-        }
-        let recover = Recover { shutdown: false, turns };
-        shared.report(run, Ask::Recover(Box::new(recover))).await;
-    }
     let tidied = Arc::clone(shared);
     crate::background::blocking(move || originals::sweep(&tidied, run, Sweep::Start));
-    follow(shared, run).await;
+    match found {
+        Ok(found) => go_on(shared, run, found).await,
+        Err(error) => tracing::error!(%run, ?error, "could not recover the run"),
+    }
+}
+
+/// Kills the processes of a run and ends its turns.
+async fn end_what_is_left(shared: &Arc<RunsContext>, run: RunId, left: Left) {
+    left.processes.into_iter().for_each(family::kill_recorded);
+    let mut turns = Vec::new();
+    for turn in left.turns {
+        turns.extend(finish::closing(shared, run, TurnFinish::of(turn)).await);
+    }
+    let recover = Recover { shutdown: false, turns };
+    shared.report(run, Ask::Recover(Box::new(recover))).await;
 }
 
 /// Continues a run: performs what was left to do, and resumes a paused one if the settings allow
 /// it.
-async fn follow(shared: &Arc<RunsContext>, run: RunId) {
-    let known = |docs: &Documents<Room>| {
-        let record = lookup::run(docs)?;
-        let restarted = record.status == RunStatus::Paused
-            && record.status_reason.as_ref().is_some_and(|reason| {
-                matches!(reason.code, StatusCode::Restart | StatusCode::Shutdown)
-            });
-        Ok((effect::outstanding(docs)?, restarted, record.status.is_active()))
-    };
-    let Ok((effects, restarted, active)) = shared.view(run, known).await else { return };
-    let nodes = |docs: &Documents<Room>| {
-        let nodes = lookup::nodes(docs)?;
-        let sessions = nodes.iter().map(|node| (node.id, node.muster_session_id.to_string()));
-        Ok(sessions.collect::<Vec<_>>())
-    };
-    for (node, session) in shared.view(run, nodes).await.unwrap_or_default() {
-        if let Some(session) = SessionId::of(&session) {
-            shared.lists.know(&session, run, node);
-        }
+async fn go_on(shared: &Arc<RunsContext>, run: RunId, found: Resumable) {
+    for (node, session) in found.sessions {
+        shared.lists.know(&session, run, node);
     }
     // The lane of every run compares its file of events with the store.
     let Ok(lane) = shared.lane(run) else { return };
-    if active && lane.send(LaneOrder::Perform(effects)).is_err() {
+    if found.active && lane.send(LaneOrder::Perform(found.effects)).is_err() {
         tracing::error!(%run, "could not start the lane of the run");
     }
-    if restarted && shared.settings.resume_on_start {
+    if found.interrupted && shared.settings.resume_on_start {
         let shared = Arc::clone(shared);
         let wish = SetStatus::to(StatusWish::Running);
         let resume = move || shared.ask(run, Actor::USER, Ask::SetStatus(wish));

@@ -9,6 +9,7 @@ use muster_core::{
 };
 
 use super::{
+    allow,
     artifacts::make_private,
     shared::{AskError, RunsContext},
     trash, worktree,
@@ -41,6 +42,12 @@ pub(crate) async fn delete(shared: &Arc<RunsContext>, run: RunId) -> Result<(), 
         tracing::warn!(%run, "processes of a deleted run did not end in time");
     }
     worktree::remove_all(shared, run).await;
+    let rules = Arc::clone(shared);
+    match crate::background::blocking(move || allow::forget_run(&rules, run)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%run, %error, "could not remove the run's allow rules"),
+        Err(error) => tracing::error!(%run, %error, "could not remove the run's allow rules"),
+    }
     Ok(())
 }
 
@@ -85,7 +92,7 @@ pub(crate) fn remove_unfinished(shared: &RunsContext) {
 /// Removes what has been in the trash for long enough.
 pub(crate) fn empty_trash(shared: &RunsContext) {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
-    let oldest = shared.engine.now().0 - i64::from(shared.settings.trash_days) * DAY_MS;
+    let oldest = shared.engine.now().0 - i64::from(shared.live().trash_days) * DAY_MS;
     let emptied = trash::discarded(&shared.settings.home, Timestamp(oldest))
         .and_then(|old| old.iter().try_for_each(trash::Discarded::remove));
     if let Err(error) = emptied {

@@ -181,7 +181,7 @@ impl RunsSettings {
             served_dir,
             max_parallel_turns: 8,
             resume_on_start: false,
-            default_permissions_mode: PermissionsMode::Skip,
+            default_permissions_mode: PermissionsMode::Gated,
             delta_flush_ms: 50,
             trash_days: 7,
             profiles: known_agents(),
@@ -189,6 +189,16 @@ impl RunsSettings {
             hook: None,
             launcher: None,
         }
+    }
+
+    /// The same for another server: its places, and how programs reach it.
+    pub(crate) fn placed_like(mut self, other: &Self) -> Self {
+        self.home.clone_from(&other.home);
+        self.served_dir.clone_from(&other.served_dir);
+        self.mcp.clone_from(&other.mcp);
+        self.hook.clone_from(&other.hook);
+        self.launcher.clone_from(&other.launcher);
+        self
     }
 
     /// Adds the default command of a family.

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use muster_core::{
     Documents, Recorded, WorkRefusal,
     run::{
         Ask, RunAggregate as Room, RunCommand, RunEvent, RunRejection,
+        allow::Allowing,
         edge::Actor,
         event::ToolCompleted,
         id::{IdSeed, NodeId, RunId, ToolId, TurnId},
@@ -63,7 +64,10 @@ pub(crate) struct PromptedTurn {
 /// What all parts share.
 pub(crate) struct RunsContext {
     pub(crate) engine: Arc<Engine>,
+    /// As the server started; where things are does not change.
     pub(crate) settings: RunsSettings,
+    live: RwLock<Arc<RunsSettings>>,
+    settings_fault: Mutex<Option<String>>,
     pub(crate) files: Files,
     pub(crate) shadows: Shadows,
     /// What people typed where it held a secret.
@@ -115,6 +119,8 @@ impl RunsContext {
             containing,
             closing: watch::Sender::new(false),
             engine,
+            live: RwLock::new(Arc::new(settings.clone())),
+            settings_fault: Mutex::default(),
             settings,
             schedule,
             lanes: Mutex::default(),
@@ -130,9 +136,27 @@ impl RunsContext {
         }
     }
 
+    /// The settings as they are now.
+    pub(crate) fn live(&self) -> Arc<RunsSettings> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts other settings in force, from the next turn or program on. Where things are, and how
+    /// programs reach this server, stays.
+    pub(crate) fn reload(&self, settings: RunsSettings) {
+        let settings = settings.placed_like(&self.settings);
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// Why settings that were read again are not in force.
+    pub(crate) fn settings_fault(&self) -> MutexGuard<'_, Option<String>> {
+        locked(&self.settings_fault)
+    }
+
     /// How a process of a node is contained, and a description of it.
     pub(crate) fn confine(&self, node: &Node) -> (Option<Confinement>, Containment) {
-        let profile = self.settings.profile(node.provider, &node.provider_profile);
+        let live = self.live();
+        let profile = live.profile(node.provider, &node.provider_profile);
         let contain = profile.map(|profile| profile.contain).unwrap_or_default();
         self.containing.confine(contain, Path::new(&node.workdir))
     }
@@ -175,10 +199,24 @@ impl RunsContext {
         run: RunId,
         ask: Ask,
     ) -> Result<RunEvents, AskError> {
+        self.submit_within(run, ask, None).await
+    }
+
+    /// The same for a command that may ask a person, whom rules can answer for.
+    pub(crate) async fn submit_within(
+        self: &Arc<Self>,
+        run: RunId,
+        ask: Ask,
+        allowing: Option<Allowing>,
+    ) -> Result<RunEvents, AskError> {
         loop {
             let shared = Arc::clone(self);
             let command = ask.clone();
-            let task = move || shared.ask(run, Actor::RUNTIME, command);
+            let allowing = allowing.clone();
+            let task = move || match allowing {
+                Some(allowing) => shared.ask_within_rules(run, &command, allowing),
+                None => shared.ask(run, Actor::RUNTIME, command),
+            };
             match crate::background::blocking(task).await {
                 Ok(Err(ExecuteError::Store(failure))) if !*self.closing.borrow() => {
                     tracing::warn!(
@@ -200,7 +238,17 @@ impl RunsContext {
 
     /// Submits a command whose rejection means that the matter is settled already.
     pub(crate) async fn report(self: &Arc<Self>, run: RunId, ask: Ask) -> RunEvents {
-        match self.submit(run, ask).await {
+        self.report_within(run, ask, None).await
+    }
+
+    /// The same for a command that may ask a person, whom rules can answer for.
+    pub(crate) async fn report_within(
+        self: &Arc<Self>,
+        run: RunId,
+        ask: Ask,
+        allowing: Option<Allowing>,
+    ) -> RunEvents {
+        match self.submit_within(run, ask, allowing).await {
             Ok(events) => events,
             Err(error) => {
                 tracing::debug!(%run, ?error, "report rejected");

@@ -85,6 +85,7 @@ pub(crate) async fn call(
         "complete_run" => task_done(shared, run).await,
         _ => None,
     };
+    let allowing = shared.allowing(run, node, (&called.name, &called.args)).await;
     let call = AgentCall {
         turn: called.turn,
         tool: Some(called.tool),
@@ -94,7 +95,8 @@ pub(crate) async fn call(
         files,
         task_done,
     };
-    let refusal = match shared.submit(run, Ask::CallTool(Box::new(call.clone()))).await {
+    let ask = Ask::CallTool(Box::new(call.clone()));
+    let refusal = match shared.submit_within(run, ask, allowing).await {
         Ok(events) => return Ok(events),
         Err(ExecuteError::Rejected(rejection)) => words(&rejection),
         Err(ExecuteError::Store(failure)) => {

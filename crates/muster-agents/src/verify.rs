@@ -21,6 +21,7 @@ use muster_core::{
         hash::sha256_hex,
         id::RunId,
         moment::Moment,
+        node::Node,
         record::Run,
         settings::Check,
     },
@@ -37,6 +38,7 @@ use super::{
     reports::report,
     settings::Contain,
     shared::RunsContext,
+    worktree::{JudgedFiles, JudgedSource},
 };
 
 /// Lines of output that distinguish one failure from another.
@@ -74,30 +76,27 @@ struct Outcome {
 struct VerifyFile {
     ok: bool,
     started_at: Moment,
+    /// Whose files were judged; none if they could not be brought together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<JudgedSource>,
     checks: Vec<Outcome>,
 }
 
 /// Runs the checks one after the other and reports the results (RUNS-PH-2).
 pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
-    let Some((record, _)) = load_run(&shared, run).await else { return };
+    let Some((record, nodes)) = load_run(&shared, run).await else { return };
     let started_at = Moment(shared.engine.now());
-    let mut checks = Vec::new();
-    let mut logs = Vec::new();
-    for (at, check) in record.checks.iter().enumerate() {
-        let (outcome, log) = one(&shared, &record, check, at + 1).await;
-        let stops = !outcome.ok && outcome.required && record.settings.verify_fail_fast;
-        checks.push(outcome);
-        logs.extend(log);
-        if stops {
-            break;
-        }
+    let mut found = Found::default();
+    if !record.checks.is_empty() {
+        found = judge(&shared, &record, nodes).await;
     }
+    let Found { checks, logs, files } = found;
     let failing: Vec<&Outcome> =
         checks.iter().filter(|check| check.required && !check.ok).collect();
     let ok = failing.is_empty();
     let failed = failing.iter().map(|check| check.name.clone()).collect();
     let failure_hash = (!ok).then(|| failure_hash(&failing));
-    let file = VerifyFile { ok, started_at, checks };
+    let file = VerifyFile { ok, started_at, files, checks };
     let Some(report) = report(&shared, run, "verify.report.json", &file) else { return };
     let lines = evidence(&file.checks, &report);
     let verified = VerifyReport { ok, failed, failure_hash, report, logs };
@@ -105,6 +104,56 @@ pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
     if !accepted.is_empty() {
         bound::attach(&shared, &record, lines).await;
     }
+}
+
+/// What the checks came to.
+#[derive(Default)]
+struct Found {
+    checks: Vec<Outcome>,
+    logs: Vec<WrittenFile>,
+    files: Option<JudgedSource>,
+}
+
+/// Runs the checks on what the nodes of the run have written.
+async fn judge(shared: &Arc<RunsContext>, record: &Run, nodes: Vec<Node>) -> Found {
+    let home = shared.settings.home.clone();
+    let run = record.clone();
+    let files = crate::background::blocking(move || JudgedFiles::of(&home, &run, &nodes)).await;
+    let files = match files {
+        Ok(Ok(files)) => files,
+        Ok(Err(reason)) => return unjudged(&reason.to_string()),
+        Err(error) => return unjudged(&error.to_string()),
+    };
+    let mut found = Found { files: Some(files.source.clone()), ..Found::default() };
+    for (at, check) in record.checks.iter().enumerate() {
+        let place = (files.directory.as_path(), at + 1);
+        let (outcome, log) = one(shared, record, check, place).await;
+        let stops = !outcome.ok && outcome.required && record.settings.verify_fail_fast;
+        found.checks.push(outcome);
+        found.logs.extend(log);
+        if stops {
+            break;
+        }
+    }
+    if crate::background::blocking(move || files.clear()).await.is_err() {
+        tracing::warn!(run = %record.id, "could not remove the trial merge of a run");
+    }
+    found
+}
+
+/// The work of the nodes does not go together, which is a failed check of its own.
+fn unjudged(reason: &str) -> Found {
+    let outcome = Outcome {
+        name: "merge of the worktrees".to_owned(),
+        command: "git merge".to_owned(),
+        cwd: ".".to_owned(),
+        required: true,
+        exit_code: Some(1),
+        stderr_tail: reason.to_owned(),
+        verdict: Some(Verdict::Failed),
+        ..Outcome::default()
+    };
+    Found { checks: vec![outcome], ..Found::default() }
 }
 
 /// The results of the checks, as lines for the task of the run.
@@ -121,7 +170,7 @@ async fn one(
     shared: &Arc<RunsContext>,
     run: &Run,
     check: &Check,
-    number: usize,
+    (directory, number): (&Path, usize),
 ) -> (Outcome, Option<WrittenFile>) {
     let blank = Outcome {
         name: check.name.clone(),
@@ -132,7 +181,7 @@ async fn one(
     };
     let id = format!("run-{}-{number}", run.id);
     let log_file = shared.checks.log_path(&id);
-    let outcome = match performed(shared, run, check, id).await {
+    let outcome = match performed(shared, run, check, (directory, id)).await {
         Ok(found) => with_findings(blank, found),
         Err(error) => Outcome { stderr_tail: error.to_string(), ..blank },
     };
@@ -144,11 +193,12 @@ async fn performed(
     shared: &Arc<RunsContext>,
     run: &Run,
     check: &Check,
-    id: String,
+    (directory, id): (&Path, String),
 ) -> Result<CheckOutcome, CheckRunError> {
-    let root = directory_of(run, check).map_err(CheckRunError::Start)?;
+    let root = directory_of(directory, check).map_err(CheckRunError::Start)?;
     // A check runs what agents wrote.
     let (confinement, _) = shared.containing.confine(Contain::Storage, &root);
+    let confinement = confinement.map(|confined| confined.with_open(directory.to_owned()));
     let family = process::of_run(&shared.mark, run.id);
     let purpose = CheckPurpose::Run(Box::new(RunProcesses { family, confinement }));
     let order = CheckOrder { id, definition: definition_of(check), root, purpose };
@@ -233,9 +283,9 @@ fn log_text(file: &Path) -> io::Result<String> {
     }
 }
 
-/// Where a check runs: below the directory of its run, also when links are followed.
-fn directory_of(run: &Run, check: &Check) -> io::Result<PathBuf> {
-    let home = Path::new(&run.cwd).canonicalize()?;
+/// Where a check runs: below the directory of what is judged, also when links are followed.
+fn directory_of(directory: &Path, check: &Check) -> io::Result<PathBuf> {
+    let home = directory.canonicalize()?;
     let place = home.join(&check.cwd).canonicalize()?;
     if place.starts_with(&home) {
         return Ok(place);

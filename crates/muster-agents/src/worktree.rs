@@ -3,6 +3,7 @@
 //! must not. None is removed that holds work which is nowhere else; merging is requested by a
 //! person.
 
+mod branching;
 mod changes;
 mod git;
 mod list;
@@ -10,6 +11,7 @@ mod merge;
 mod place;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::{
     path::{Path, PathBuf},
@@ -21,14 +23,19 @@ use muster_core::run::{
     id::{NodeId, RunId},
 };
 
-pub(crate) use self::place::{Placing, make_soon, settle};
+pub use self::{
+    branching::MadeBranch,
+    list::{Worktree, WorktreeState, worktrees},
+    merge::{Merged, NotMerged},
+};
+pub(crate) use self::{
+    branching::make_branch,
+    place::{Placing, make_soon, settle},
+    trial::{JudgedFiles, JudgedSource},
+};
 use self::{
     git::Git,
     list::{own_branch, state},
-};
-pub use self::{
-    list::{Worktree, WorktreeState, worktrees},
-    merge::{Merged, NotMerged},
 };
 use super::shared::RunsContext;
 

@@ -30,8 +30,10 @@ use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, 
 use serde_json::{Map, Value};
 
 use crate::{
-    Caller, Envelope, Registry, SessionBinding, Toolset, call, inspection, refusals,
-    runs::{RunOptions, agent_operations},
+    Caller, Envelope, Registry, SessionBinding, Toolset,
+    call::{self, CallFailure, Prepared},
+    inspection, refusals,
+    runs::{LiveRunOptions, RunOptions, RunsSettings, agent_operations},
     suggest,
     tasks::FocusMemory,
     todos::BoundSession,
@@ -64,7 +66,7 @@ pub struct AppOptions {
     /// Days that the whole output of checks is kept, if not the default.
     pub proof_log_days: Option<u64>,
     /// How runs are set up.
-    pub runs: RunOptions,
+    pub runs: LiveRunOptions,
     /// Who makes the calls whose surface does not say.
     pub caller: Caller,
 }
@@ -134,7 +136,11 @@ impl App {
 
     /// An application over any store and clock.
     pub fn over(store: Arc<dyn Store>, clock: Arc<dyn Clock>, options: AppOptions) -> Self {
-        let engine = Arc::new(Engine::new(store, clock, options.keeps_house));
+        let engine = match (options.keeps_house, options.one_caller) {
+            (true, true) => Engine::for_one_caller(store, clock),
+            (keeps_house, _) => Engine::new(store, clock, keeps_house),
+        };
+        let engine = Arc::new(engine);
         let registry = Arc::new(Registry::default());
         let bound = Arc::new(BoundSession::new(options.session.clone()));
         let runner = Arc::new(CheckRunner::new(&options.storage_dir));
@@ -231,6 +237,14 @@ impl App {
         &self.options.storage_dir
     }
 
+    /// Puts other settings of runs in force, from the next request, turn or program on.
+    pub fn reload_runs(&self, settings: RunsSettings, roots: Vec<PathBuf>) {
+        self.options.runs.replace(RunOptions::of(&settings, roots));
+        if let Some(driver) = self.driver() {
+            driver.reload(settings);
+        }
+    }
+
     /// Connects the engine of runs: from now on the effects of their rules are carried out. Only
     /// the first call counts.
     pub fn drive(self: &Arc<Self>, runs: muster_agents::Runs) {
@@ -267,13 +281,31 @@ impl App {
 
     /// The same for a caller whom the surface knows.
     pub fn call_as(&self, caller: &Caller, name: &str, arguments: Map<String, Value>) -> Envelope {
-        let answer = match self.registry.get(name) {
-            Some(row) => {
-                let prepared = (row.prepare)(self, caller, arguments);
-                prepared.and_then(|prepared| prepared.perform(self))
-            }
+        let prepared = self.prepare(caller, name, arguments);
+        let answer = prepared.and_then(|prepared| prepared.perform(self));
+        self.finish(caller, name, answer)
+    }
+
+    /// Checks the arguments of a call; reads what it only reads.
+    pub(crate) fn prepare(
+        &self,
+        caller: &Caller,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Prepared, CallFailure> {
+        match self.registry.get(name) {
+            Some(row) => (row.prepare)(self, caller, arguments),
             None => Err(refusals::unknown_tool(&self.registry, name)),
-        };
+        }
+    }
+
+    /// Completes the answer to a call.
+    pub(crate) fn finish(
+        &self,
+        caller: &Caller,
+        name: &str,
+        answer: Result<Envelope, CallFailure>,
+    ) -> Envelope {
         let mut envelope = answer.unwrap_or_else(|failure| call::failed(self, name, failure));
         self.focus.learn(caller, name, &envelope);
         suggest::fit_envelope(&mut envelope, &self.registry, self.options.toolset);

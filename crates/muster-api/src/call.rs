@@ -1,5 +1,7 @@
 //! One call in progress: parsed, checked and redacted arguments in, an envelope out.
 
+use std::sync::Arc;
+
 use muster_core::{
     Timestamp,
     budget::{self, Fitted, Shedding},
@@ -330,7 +332,7 @@ impl Prepared {
     pub(crate) fn perform(self, app: &App) -> Result<Envelope, CallFailure> {
         match self.action {
             CallAction::Answered(envelope) => Ok(*envelope),
-            CallAction::Write(write) => write.perform(app, self.scene),
+            CallAction::Write(write) => Arc::new(write).perform(app, &Arc::new(self.scene)),
             CallAction::Through(inner) => {
                 let mut envelope = inner.perform(app)?;
                 self.scene.intent().clone_into(&mut envelope.intent);

@@ -7,7 +7,7 @@ use std::path::Path;
 use muster_core::{
     answers::Answers,
     checks::trust::TrustedProjects,
-    run::{RunAggregate, layout::Layouts},
+    run::{RunAggregate, allow::AllowRules, layout::Layouts},
     session::SessionAggregate,
     tasks::TaskAggregate,
 };
@@ -70,6 +70,7 @@ pub(crate) fn examine(store: &dyn Store) -> Result<DoctorReport, StoreError> {
         DoctorReport::add::<SessionAggregate>,
         DoctorReport::add::<RunAggregate>,
         DoctorReport::add::<Layouts>,
+        DoctorReport::add::<AllowRules>,
         DoctorReport::add::<TrustedProjects>,
         DoctorReport::add::<Answers>,
     ] {

@@ -7,6 +7,7 @@
 mod app;
 mod arguments;
 mod call;
+mod call_stage;
 mod caller;
 mod catalogue;
 mod echo;
@@ -51,6 +52,7 @@ pub mod checks {
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus, unknown_operation};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
+pub use call_stage::{BlockingCall, CallStage, WritingCall, WrittenCall};
 pub use caller::{Caller, new_connection, person_name};
 pub use echo::{shorten_value, shorten_words};
 pub use economy::AnswerEconomy;

@@ -5,15 +5,19 @@
 //! runs need of the machine (processes, files of artifacts) is done by the runtime.
 
 mod agent;
+mod allow;
 mod answer;
 pub mod answers;
 mod approvals;
 mod change;
+mod edges;
+pub mod ending;
 mod fault;
 mod files;
 pub mod folders;
 mod history;
 mod list;
+pub mod net;
 mod original;
 mod references;
 mod removal;
@@ -45,7 +49,10 @@ pub use muster_agents::{
 pub use search::{SearchAnswer, SearchRequest};
 pub use stream::{StreamWord, event_text};
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use muster_core::{
     Documents, Json, Timestamp, WorkRefusal,
@@ -94,6 +101,29 @@ impl RunOptions {
             permissions_mode: Some(settings.default_permissions_mode),
             profiles: settings.profiles.keys().cloned().collect(),
         }
+    }
+}
+
+/// The settings of a server's runs, which may change while it runs; all clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct LiveRunOptions(Arc<RwLock<Arc<RunOptions>>>);
+
+impl LiveRunOptions {
+    /// The settings in force.
+    #[must_use]
+    pub fn now(&self) -> Arc<RunOptions> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts others in force.
+    pub fn replace(&self, options: RunOptions) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(options);
+    }
+}
+
+impl From<RunOptions> for LiveRunOptions {
+    fn from(options: RunOptions) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(options))))
     }
 }
 
@@ -170,14 +200,14 @@ impl RunDesk<'_> {
 
     /// Templates for a run in a directory.
     pub fn templates(self, cwd: Option<PathBuf>) -> templates::Shelf {
-        let options = &self.0.options().runs;
+        let options = self.0.options().runs.now();
         let below = || self.0.storage_dir().join("templates");
         templates::Shelf::new(options.templates_dir.clone().unwrap_or_else(below), cwd)
     }
 
     /// Folders that a run can work in.
     pub fn folders(self, path: Option<PathBuf>) -> RunTold<folders::FolderList> {
-        let options = &self.0.options().runs;
+        let options = self.0.options().runs.now();
         let missing = || RunFault::bad_value("path", "path is required");
         let path = path.or_else(|| options.served_dir.clone()).ok_or_else(missing)?;
         folders::list(&options.roots, &path)
@@ -185,7 +215,7 @@ impl RunDesk<'_> {
 
     /// A directory whose templates are requested.
     pub fn repository(self, cwd: Option<PathBuf>) -> RunTold<Option<PathBuf>> {
-        let options = &self.0.options().runs;
+        let options = self.0.options().runs.now();
         match cwd {
             None => Ok(options.served_dir.clone()),
             Some(cwd) if folders::is_allowed(&options.roots, &cwd) => Ok(Some(cwd)),

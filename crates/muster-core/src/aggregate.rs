@@ -12,8 +12,8 @@ use std::{borrow::Cow, fmt::Debug, sync::Arc};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Author, Compact, ConnectionId, Documents, Draft, Json, Need, TextCondition, Timestamp,
-    Unloaded, checks::project::ProjectFiles,
+    Author, Compact, ConnectionId, Documents, Draft, EventStrings, Json, Need, TextCondition,
+    Timestamp, Unloaded, checks::project::ProjectFiles,
 };
 
 /// A family of documents that changes only through its own events, in one ordered stream.
@@ -85,6 +85,16 @@ pub trait Aggregate: Sized + Clone + PartialEq + Debug + 'static {
     }
     /// An event as lists show it; `None` if the fact is not what [`Self::fact`] writes.
     fn listed(_stamp: &EventStamp<'_>, _fact: &str) -> Option<Json> {
+        None
+    }
+    /// Whether events of this name may have strings that they are found by; the others need not be
+    /// read for that.
+    fn has_strings(_kind: &str) -> bool {
+        false
+    }
+    /// The strings that an event is found by. What they belong to is looked up when it is found,
+    /// and may have changed.
+    fn strings(_event: &Self::Event) -> Option<EventStrings<'_>> {
         None
     }
     /// Which entity the event is about; `None` keeps it out of every event list.

@@ -9,8 +9,9 @@ use serde::{
 };
 use serde_json::{Map, Value, value::RawValue};
 
-/// Initial capacity for most results.
-const TEXT_BYTES: usize = 16 * 1024;
+/// Initial capacity for most results of writes and most parts of events. A large view grows out of
+/// it a few times; a buffer of its size would cost every small value more than it takes to write.
+const TEXT_BYTES: usize = 1024;
 
 /// Gives a type a schema that is written out wherever the type is used.
 #[macro_export]

@@ -18,6 +18,7 @@ pub mod display_switches;
 mod documents;
 mod draft;
 mod json;
+pub mod plan_files;
 pub mod redact;
 mod replay;
 pub mod run;
@@ -44,5 +45,8 @@ pub use documents::{
 pub use draft::Draft;
 pub use json::{AnyObject, Json, field, fields, is_deeper_than, text_of};
 pub use replay::Replay;
-pub use search::{FIELD_SEPARATOR, TextCondition, searched_text};
+pub use search::{
+    EventStrings, FIELD_SEPARATOR, MatchGrade, SearchTopic, SearchWords, TextCondition,
+    searched_text,
+};
 pub use time::Timestamp;

@@ -14,6 +14,7 @@
 //! Not here: processes, files, sockets, error messages, timers. An event is stored in the very form
 //! in which it is sent, and its number in the stream is its number on the wire.
 
+pub mod allow;
 pub mod approval;
 pub mod artifact;
 mod bounds;
@@ -63,7 +64,8 @@ pub use crate::run::{
 use std::convert::Infallible;
 
 use crate::{
-    Address, Aggregate, Documents, Draft, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
+    Address, Aggregate, Documents, Draft, EventStrings, Index, Mark, Recorded, Subject, Unloaded,
+    WorkRefusal,
     run::{
         approval::Approval,
         artifact::Artifact,
@@ -257,6 +259,14 @@ impl Aggregate for RunAggregate {
 
     fn event_type(event: &RunEvent) -> &'static str {
         event.fact.name()
+    }
+
+    fn has_strings(kind: &str) -> bool {
+        view::search::has_strings(kind)
+    }
+
+    fn strings(event: &RunEvent) -> Option<EventStrings<'_>> {
+        view::search::strings(event)
     }
 
     /// Every event can be found: by its node, and by its turn (RUNS-PAGE-3).

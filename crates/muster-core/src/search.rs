@@ -1,6 +1,15 @@
-//! What documents are found by: their searched fields in lower case, in one string.
+//! What documents and events are found by.
+//!
+//! A document is found by its searched fields in lower case, in one string that is stored with it.
+//! An event is found by the strings that it brings in ([`EventStrings`]); they are indexed later.
+
+mod topic;
+mod words;
 
 use std::borrow::Cow;
+
+pub use topic::{EventStrings, SearchTopic};
+pub use words::{MatchGrade, SearchWords};
 
 /// Between two fields, and in the place of a character that ends strings in some programs. A search
 /// that contains either cannot be answered from the joined string.

@@ -42,7 +42,8 @@ pub use perform::{SessionCommandResult, perform};
 pub use rejection::SessionRejection;
 
 use crate::{
-    Address, Aggregate, Documents, Draft, Index, Mark, Recorded, Subject, Unloaded, WorkRefusal,
+    Address, Aggregate, Documents, Draft, EventStrings, Index, Mark, Recorded, SearchTopic,
+    Subject, Unloaded, WorkRefusal,
     ctree::{self, Digest, NodeId, Planted},
     todo::{ScopeKey, TodoScope},
 };
@@ -236,6 +237,15 @@ impl Aggregate for SessionAggregate {
 
     fn admits(_filter: &(), _document: &SessionDocument) -> bool {
         true
+    }
+
+    fn has_strings(kind: &str) -> bool {
+        kind == body::SESSION_META
+    }
+
+    fn strings(event: &SessionEvent) -> Option<EventStrings<'_>> {
+        let title = event.data.get("title")?.as_str()?;
+        EventStrings::of(SearchTopic::Session, [title])
     }
 
     fn event_type(event: &SessionEvent) -> &str {

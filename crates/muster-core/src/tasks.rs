@@ -20,12 +20,14 @@ pub mod limits;
 pub mod lookup;
 pub mod memory;
 mod optional;
+pub mod origin;
 pub mod patch;
 pub mod path;
 mod pieces;
 pub mod rejection;
 pub mod step;
 pub mod stop;
+pub mod strings;
 pub mod templates;
 #[cfg(test)]
 mod tests;
@@ -45,8 +47,8 @@ pub use rejection::TaskRejection;
 use std::borrow::Cow;
 
 use crate::{
-    Address, Aggregate, Author, Documents, Draft, EventStamp, Index, Json, Recorded, Subject,
-    TextCondition, Unloaded, WorkRefusal,
+    Address, Aggregate, Author, Documents, Draft, EventStamp, EventStrings, Index, Json, Recorded,
+    Subject, TextCondition, Unloaded, WorkRefusal,
     checks::{
         ledger::CheckLedger,
         project::WorkspaceProjects,
@@ -316,6 +318,14 @@ impl Aggregate for TaskAggregate {
 
     fn admits(filter: &Self::Filter, document: &TaskDocument) -> bool {
         filter.admits(document)
+    }
+
+    fn has_strings(kind: &str) -> bool {
+        strings::has_strings(kind)
+    }
+
+    fn strings(event: &TaskEvent) -> Option<EventStrings<'_>> {
+        strings::strings(event)
     }
 
     fn event_type(event: &TaskEvent) -> &str {

@@ -14,12 +14,23 @@ use std::{
 use muster_core::{Address, Aggregate};
 use muster_store::DocumentRow;
 
-/// Limit of cached documents, measured by the length of their text.
+/// Limit of cached documents, measured by the length of their text. Every agent has a process of
+/// its own, so memory counts there.
 const KEPT_BYTES_MAX: usize = 1024 * 1024;
+/// The same in a process that serves many callers.
+const SERVED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// The documents of one process, whatever their type.
-#[derive(Default)]
-pub(crate) struct Cache(Mutex<Generations>);
+pub(crate) struct Cache {
+    generations: Mutex<Generations>,
+    bytes_max: usize,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { generations: Mutex::default(), bytes_max: KEPT_BYTES_MAX }
+    }
+}
 
 /// Two generations. When the recent one is full it becomes the old one, and entries of the previous
 /// old one that were not used since are dropped.
@@ -40,6 +51,11 @@ struct Entry {
 }
 
 impl Cache {
+    /// The cache of a process that serves many callers.
+    pub(crate) fn for_many_callers() -> Self {
+        Self { bytes_max: SERVED_BYTES_MAX, ..Self::default() }
+    }
+
     /// The document as of this version, if it is kept.
     pub(crate) fn get<A: Aggregate>(
         &self,
@@ -47,7 +63,7 @@ impl Cache {
         address: &Address,
         version: u64,
     ) -> Option<Arc<A::Document>> {
-        let entry = self.lock().find(stream, address, version)?;
+        let entry = self.lock().find(stream, address, (version, self.bytes_max))?;
         entry.document.downcast().ok()
     }
 
@@ -60,17 +76,22 @@ impl Cache {
         document: Arc<A::Document>,
     ) {
         let entry = Entry { version: row.version, bytes, document };
-        self.lock().insert(stream, row.address.clone(), entry);
+        self.lock().insert(stream, row.address.clone(), (entry, self.bytes_max));
     }
 
     /// Entries are moved in and out whole, so a panic elsewhere cannot leave them half changed.
     fn lock(&self) -> MutexGuard<'_, Generations> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Generations {
-    fn find(&mut self, stream: &str, address: &Address, version: u64) -> Option<Entry> {
+    fn find(
+        &mut self,
+        stream: &str,
+        address: &Address,
+        (version, bytes_max): (u64, usize),
+    ) -> Option<Entry> {
         if let Some(entry) = self.lately.get(stream).and_then(|kept| kept.get(address)) {
             return (entry.version == version).then(|| entry.clone());
         }
@@ -78,12 +99,12 @@ impl Generations {
         if entry.version != version {
             return None;
         }
-        self.insert(stream, address, entry.clone());
+        self.insert(stream, address, (entry.clone(), bytes_max));
         Some(entry)
     }
 
-    fn insert(&mut self, stream: &str, address: Address, entry: Entry) {
-        if self.lately_bytes > KEPT_BYTES_MAX / 2 {
+    fn insert(&mut self, stream: &str, address: Address, (entry, bytes_max): (Entry, usize)) {
+        if self.lately_bytes > bytes_max / 2 {
             self.before = std::mem::take(&mut self.lately);
             self.lately_bytes = 0;
         }

@@ -1,12 +1,6 @@
 //! Execute, read, follow.
 
-use std::{
-    sync::{
-        Arc,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, mpsc::sync_channel};
 
 use muster_core::{
     Aggregate, CallFacts, Documents, Draft, Env, LogPosition, WorkRefusal,
@@ -14,21 +8,21 @@ use muster_core::{
     session::{SessionAggregate, SessionId},
 };
 use muster_store::{CatalogueQuery, Store, StoreError, Transaction};
+use tokio::sync::oneshot;
 
 use crate::{
     Clock,
+    cache::Cache,
     feed::{Encode, Feeds, Follower},
     growth::{GrowthListener, StreamScope},
     large::LargeReads,
     load::{self, DocumentSource},
     multi_stream::{MultiStreamJob, MultiStreamTransaction},
+    reply::{PendingOutcome, ReplyTo, await_answer, awaited},
     share::{EngineCaches, Ruled, StreamWrite},
     transfer::{ImportJob, Load, TransferError},
-    writer::{EngineWriter, JobClaim, WriterJob},
+    writer::{EngineWriter, JobClaim, WriterJob, WriterKind},
 };
-
-/// How long a caller waits for its turn to write (TASKS-TX-2).
-const WRITE_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Why work had no result.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +50,7 @@ impl<R> From<StoreError> for ExecuteError<R> {
 }
 
 /// Outcome of a piece of work.
-pub(crate) type WorkOutcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rejection>>;
+pub type WorkOutcome<A, T> = Result<T, ExecuteError<<A as Aggregate>::Rejection>>;
 
 /// The engine of one process over one store.
 pub struct Engine {
@@ -72,8 +66,22 @@ impl Engine {
     /// An engine over a store. A long-running process does the housekeeping: it lets the store
     /// clean up in idle moments.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, housekeeping: bool) -> Self {
-        let writer = EngineWriter::start(Arc::clone(&store), housekeeping);
-        let kept = Arc::<EngineCaches>::default();
+        let kind = if housekeeping { WriterKind::ManyCallers } else { WriterKind::Brief };
+        Self::with(store, clock, kind)
+    }
+
+    /// The same for a long-running process with one caller, on whose thread writes are done.
+    pub fn for_one_caller(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self::with(store, clock, WriterKind::OneCaller)
+    }
+
+    fn with(store: Arc<dyn Store>, clock: Arc<dyn Clock>, kind: WriterKind) -> Self {
+        let writer = EngineWriter::start(Arc::clone(&store), kind);
+        let cache = match kind {
+            WriterKind::Brief | WriterKind::OneCaller => Cache::default(),
+            WriterKind::ManyCallers => Cache::for_many_callers(),
+        };
+        let kept = Arc::new(EngineCaches { cache, ..EngineCaches::default() });
         let feeds = Feeds::of(Arc::clone(&store), Arc::clone(&kept.hub));
         let large = LargeReads::default();
         Self { store, clock, kept, feeds, large, writer }
@@ -108,11 +116,39 @@ impl Engine {
     ) -> WorkOutcome<A, T> {
         let (reply, answer) = sync_channel(1);
         let claim = JobClaim::default();
+        self.submit((call, stream, work), claim.clone(), ReplyTo::Thread(reply))?;
+        await_answer(&answer, &claim).unwrap_or_else(|error| Err(error.into()))
+    }
+
+    /// The same without a thread that waits. The work is queued before this returns.
+    pub fn begin_for<A: Aggregate, T: Send + 'static>(
+        &self,
+        call: CallFacts,
+        stream: String,
+        work: impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send + 'static,
+    ) -> PendingOutcome<WorkOutcome<A, T>> {
+        let (reply, answer) = oneshot::channel();
+        let claim = JobClaim::default();
+        let queued = self.submit((call, stream, work), claim.clone(), ReplyTo::Task(reply));
+        Box::pin(async move {
+            queued?;
+            awaited(answer, claim).await.unwrap_or_else(|error| Err(error.into()))
+        })
+    }
+
+    fn submit<A: Aggregate, T: Send + 'static>(
+        &self,
+        (call, stream, work): (
+            CallFacts,
+            String,
+            impl Fn(&mut Draft<'_, A>) -> Result<T, WorkRefusal<A>> + Send + 'static,
+        ),
+        claim: JobClaim,
+        reply: ReplyTo<WorkOutcome<A, T>>,
+    ) -> Result<(), StoreError> {
         let env = Env { now: self.clock.now(), call };
         let share = StreamWrite::of(stream, Arc::clone(&self.kept));
-        let job = Execution { share, env, work, claim: claim.clone(), outcome: None, reply };
-        self.writer.submit(Box::new(job))?;
-        await_answer(&answer, &claim).unwrap_or_else(|error| Err(error.into()))
+        self.writer.submit(Box::new(Execution { share, env, work, claim, outcome: None, reply }))
     }
 
     /// Runs work that writes to several streams, of the same room or of others, in one transaction.
@@ -272,24 +308,6 @@ impl Engine {
     }
 }
 
-/// Waits for a reply; fails if there is none.
-fn await_answer<T>(answer: &Receiver<T>, claim: &JobClaim) -> Result<T, StoreError> {
-    let started = Instant::now();
-    let waited = || StoreError::Busy {
-        waited_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-    };
-    match answer.recv_timeout(WRITE_WAIT_MAX) {
-        Ok(outcome) => Ok(outcome),
-        Err(RecvTimeoutError::Timeout) if claim.give_up() => Err(waited()),
-        // It is running: only its real outcome may be returned.
-        Err(RecvTimeoutError::Timeout) => answer.recv().map_err(|_| waited()),
-        Err(RecvTimeoutError::Disconnected) => Err(StoreError::Engine {
-            action: "ran a write",
-            cause: "the writer thread ended".to_owned(),
-        }),
-    }
-}
-
 /// One call of [`Engine::execute`] on its way through the writer.
 struct Execution<A: Aggregate, T, W> {
     share: StreamWrite<A>,
@@ -297,7 +315,7 @@ struct Execution<A: Aggregate, T, W> {
     work: W,
     claim: JobClaim,
     outcome: Option<Ruled<A, T>>,
-    reply: SyncSender<WorkOutcome<A, T>>,
+    reply: ReplyTo<WorkOutcome<A, T>>,
 }
 
 impl<A, T, W> WriterJob for Execution<A, T, W>
@@ -329,12 +347,6 @@ where
             (Ok(()), None) => return,
             (Err(error), _) => Err(error.into()),
         };
-        // The caller may have given up; then there is no one to reply to.
-        if self.reply.send(answer).is_err() {
-            tracing::debug!(
-                stream = self.share.stream(),
-                "write finished after its caller had gone"
-            );
-        }
+        self.reply.send(answer, self.share.stream());
     }
 }

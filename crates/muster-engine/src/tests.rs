@@ -11,7 +11,7 @@ use std::{
 };
 
 use muster_core::{
-    Address, Aggregate, Documents, Draft, WorkRefusal,
+    Address, Aggregate, CallFacts, Documents, Draft, WorkRefusal,
     tasks::{
         TaskAggregate, TaskCommand, TaskRejection,
         command::{CreatePlan, FieldsEdit},
@@ -267,6 +267,28 @@ fn a_process_that_keeps_house_writes_on_one_thread() {
     assert!(writers.iter().all(|writer| *writer == alone), "{writers:?}");
     assert_ne!(alone, std::thread::current().id());
     assert_eq!(plans(&engine), 9);
+}
+
+#[tokio::test]
+async fn a_write_that_no_thread_waits_for_is_done_whether_or_not_it_is_awaited() {
+    let engine = Engine::new(Arc::new(MemoryStore::new()), Arc::new(SystemClock), true);
+    let begin = |command: TaskCommand| {
+        let work = move |draft: &mut Draft<'_, TaskAggregate>| Ok(draft.apply(&command)?[0].global);
+        engine.begin_for::<TaskAggregate, u64>(CallFacts::default(), STREAM.to_owned(), work)
+    };
+    let begun: Vec<_> = (0..4).map(|number| begin(new_plan(&number.to_string()))).collect();
+    drop(begin(new_plan("not awaited")));
+    let refused = begin(TaskCommand::MoveFocus { to: Some(PlanId(9).into()) }).await;
+    assert!(matches!(refused, Err(ExecuteError::Rejected(_))), "{refused:?}");
+    for (outcome, position) in begun.into_iter().zip(1..) {
+        assert_eq!(outcome.await, Ok(position));
+    }
+    assert_eq!(plans(&engine), 5, "each is durable before the one after it is answered");
+    let broken =
+        engine.begin_for::<TaskAggregate, ()>(CallFacts::default(), STREAM.to_owned(), |_| {
+            panic!("a defect")
+        });
+    assert!(matches!(broken.await, Err(ExecuteError::Store(_))));
 }
 
 #[tokio::test(flavor = "multi_thread")]

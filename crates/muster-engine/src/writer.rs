@@ -4,12 +4,12 @@
 //!   callers ──► bounded queue ──► begin ─ work ─ work ─ work ─ commit ──► replies, wake-ups
 //! ```
 //!
-//! A process without housekeeping has few callers: one that finds no writer active writes the group
-//! itself, so that its reply waits for no other thread. Work that arrives meanwhile goes to the
-//! writer thread, which runs until the queue is empty.
+//! Where callers are few, one that finds no writer active writes the group itself, so that its reply
+//! waits for no other thread. Work that arrives meanwhile goes to the writer thread, which runs until
+//! the queue is empty.
 //!
-//! In a process with housekeeping the thread writes everything. Callers come from a pool there, and
-//! the allocator keeps the peak memory of every thread that writes.
+//! Where callers come from a pool, the thread writes everything: the allocator keeps the peak memory
+//! of every thread that writes.
 //!
 //! There is no timer: while one group is being made durable, the next one gathers. Replies go out
 //! only after the commit, and if it fails the whole group fails.
@@ -27,12 +27,25 @@ use std::{
 
 use muster_store::{Store, StoreError, Transaction};
 
+use crate::log_index;
+
 /// Work that may wait for the writer; one more is rejected as busy.
 const QUEUE_MAX: usize = 1_024;
 /// Work committed together.
 const GROUP_MAX: usize = 256;
 /// After this long without a write, the store may do its housekeeping.
 const IDLE_BEFORE_REST: Duration = Duration::from_secs(1);
+
+/// Which thread writes, and whether the store is looked after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriterKind {
+    /// The process ends soon: callers write, and nothing is done in idle moments.
+    Brief,
+    /// The process keeps running for one caller, which writes; its thread does the housekeeping.
+    OneCaller,
+    /// The process keeps running for many callers; its thread writes, too.
+    ManyCallers,
+}
 
 pub(crate) trait WriterJob: Send {
     /// Claims the job for running; false when its caller has given up.
@@ -51,10 +64,10 @@ pub(crate) struct EngineWriter {
 }
 
 impl EngineWriter {
-    pub(crate) fn start(store: Arc<dyn Store>, housekeeping: bool) -> Self {
+    pub(crate) fn start(store: Arc<dyn Store>, kind: WriterKind) -> Self {
         let queue = Mutex::default();
         let wake_thread = Condvar::new();
-        let shared = Arc::new(WriterShared { store, housekeeping, queue, wake_thread });
+        let shared = Arc::new(WriterShared { store, kind, queue, wake_thread });
         let thread_shared = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("muster-writer".to_owned())
@@ -80,7 +93,7 @@ impl EngineWriter {
             return Err(StoreError::Busy { waited_ms: 0 });
         }
         queue.waiting.push_back(job);
-        if self.shared.housekeeping {
+        if self.shared.kind == WriterKind::ManyCallers {
             drop(queue);
             self.shared.wake_thread.notify_one();
         } else if !std::mem::replace(&mut queue.writing, true) {
@@ -106,7 +119,7 @@ impl Drop for EngineWriter {
 /// What callers and the writer thread share.
 struct WriterShared {
     store: Arc<dyn Store>,
-    housekeeping: bool,
+    kind: WriterKind,
     queue: Mutex<JobQueue>,
     /// Wakes the thread when work is left for it and on shutdown.
     wake_thread: Condvar,
@@ -142,6 +155,11 @@ impl Default for JobQueue {
 }
 
 impl JobQueue {
+    /// Whether nothing waits for the writer.
+    fn is_quiet(&self) -> bool {
+        self.waiting.is_empty() && !self.closed
+    }
+
     /// Whether nothing was written since the last call, and the store needs housekeeping.
     fn is_idle(&mut self) -> bool {
         let quiet = std::mem::replace(&mut self.seen, self.written) == self.written;
@@ -169,8 +187,9 @@ impl WriterShared {
 
     /// Waits for work; does the housekeeping of the store when there is none for a while.
     fn wait<'a>(&'a self, mut queue: MutexGuard<'a, JobQueue>) -> MutexGuard<'a, JobQueue> {
-        if !self.housekeeping || queue.rested == queue.written {
-            queue.asleep = self.housekeeping;
+        let housekeeping = self.kind != WriterKind::Brief;
+        if !housekeeping || queue.rested == queue.written {
+            queue.asleep = housekeeping;
             return self.wake_thread.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         let waited = self.wake_thread.wait_timeout(queue, IDLE_BEFORE_REST);
@@ -184,10 +203,22 @@ impl WriterShared {
         queue
     }
 
+    /// Indexes what was written, as long as nothing else is to do, and lets the store clean up.
     fn rest(&self) {
+        if let Err(error) = self.index() {
+            tracing::warn!(%error, "could not index events; searches read them until it works");
+        }
         if let Err(error) = self.store.rest() {
             tracing::warn!(%error, "store housekeeping failed; it will be retried later");
         }
+    }
+
+    fn index(&self) -> Result<(), StoreError> {
+        if !log_index::is_worthwhile(&*self.store)? {
+            return Ok(());
+        }
+        while self.queue().is_quiet() && log_index::advance(&*self.store)? > 0 {}
+        Ok(())
     }
 
     fn next(&self) -> Option<Box<dyn WriterJob>> {

@@ -8,7 +8,9 @@ use axum::{
     extract::{Path, State, rejection::PathRejection},
     http::{HeaderValue, Response, StatusCode, header},
 };
-use muster_api::{Envelope, ErrorCode, OperationEffect, OperationRow, checks, echo};
+use muster_api::{
+    CallStage, Caller, Envelope, ErrorCode, OperationEffect, OperationRow, checks, echo,
+};
 use muster_core::{AnyObject, schema::Schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,7 +22,7 @@ use crate::{
     openapi,
     refusal::{HttpRefusal, json_response},
     reply::Reply,
-    server_state::ServerState,
+    server_state::{ServerState, catch},
 };
 
 /// The argument that says where the caller works, besides those of the operation.
@@ -47,6 +49,10 @@ pub(crate) async fn call(
     let directory = directory.and_then(|_| arguments.shift_remove(DIRECTORY));
     let called = name.clone();
     let mut caller = requester.caller();
+    if writes && !may_take_long && directory.is_none() {
+        let answer = write(&site, caller, called, arguments).await;
+        return Ok(envelope_response(&answer.map_err(of_call)?));
+    }
     let work = move || {
         caller.directory = named_directory(directory)?;
         Ok(app.call_as(&caller, &called, arguments))
@@ -60,6 +66,30 @@ pub(crate) async fn call(
     };
     let answer = answer.and_then(|answer: Result<Envelope, HttpRefusal>| answer);
     Ok(envelope_response(&answer.map_err(of_call)?))
+}
+
+/// Calls an operation that writes; no thread waits until it is durable.
+async fn write(
+    site: &ServerState,
+    caller: Caller,
+    name: String,
+    arguments: Map<String, Value>,
+) -> Result<Envelope, HttpRefusal> {
+    let _place = site.place_to_write().await?;
+    let mut stage = catch(|| site.app.begin(&caller, &name, arguments))?;
+    loop {
+        stage = match stage {
+            CallStage::Answered(envelope) => return Ok(envelope),
+            CallStage::Writing(call) => {
+                let written = call.written().await;
+                catch(|| site.app.settle(written))?
+            }
+            CallStage::Blocking(call) => {
+                let app = Arc::clone(&site.app);
+                return site.block_here(move || app.block_on(call)).await;
+            }
+        }
+    }
 }
 
 /// The directory that a caller works in. It has to be in a project; whether its checks may run is

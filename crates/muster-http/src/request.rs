@@ -12,7 +12,7 @@ use axum::{
 };
 use muster_api::{CallKey, runs::RunCode, runs::RunFault};
 use muster_core::{
-    run::id::{ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId, TurnId},
+    run::id::{AllowRuleId, ApprovalId, ArtifactId, EdgeId, ItemId, NodeId, RunId, TurnId},
     session::SessionId,
     tasks::id::CheckRunId,
 };
@@ -118,6 +118,7 @@ run_ids! {
     ArtifactId = "artifact", UnknownArtifact, "artifact";
     ItemId = "item", UnknownItem, "queued input";
     ApprovalId = "approval", UnknownApproval, "approval";
+    AllowRuleId = "rule", UnknownRule, "allow rule";
     CheckRunId = "run", UnknownCheckRun, "run of a check";
 }
 

@@ -9,6 +9,7 @@ mod changes;
 mod graph;
 mod history;
 mod life;
+mod net;
 mod request;
 mod shelf;
 mod socket;
@@ -44,6 +45,11 @@ fn life<S: SchemaSource>() -> Vec<Route<S>> {
         get("/api/runs/{run}", "Show a run", life::show),
         patch("/api/runs/{run}", "Change a run", life::edit).within_rights(),
         delete("/api/runs/{run}", "Delete a run", life::remove).of_person(),
+        get(
+            "/api/runs/{run}/end",
+            "Show what a run came to: each line of done-when, checks, files, cost, what is open",
+            life::ending,
+        ),
         post("/api/runs/{run}/verify", "Run the checks of a run now", life::verify),
         post(
             "/api/runs/{run}/dismiss",
@@ -107,6 +113,20 @@ fn history<S: SchemaSource>() -> Vec<Route<S>> {
         get("/api/runs/{run}/events", "Read events, forwards or backwards", history::events),
         get("/api/runs/{run}/turns", "List turns, newest first", history::turns),
         get("/api/runs/{run}/turns/{turn}", "Show a turn", history::turn),
+        get(
+            "/api/runs/{run}/changes",
+            "List the files that a run has changed as a whole, against its start",
+            net::changes,
+        ),
+        get("/api/runs/{run}/changes/patch", "Download these changes as a patch", net::patch),
+        post("/api/runs/{run}/changes/branch", "Make a branch of the changes", net::branch)
+            .of_person(),
+        post(
+            "/api/runs/{run}/changes/revert",
+            "Put files back to what they were before the run; refused if that would lose more",
+            net::revert,
+        )
+        .of_person(),
         get("/api/runs/{run}/artifacts", "List artifacts, newest first", history::artifacts),
         get(
             "/api/runs/{run}/artifacts/{artifact}",
@@ -129,6 +149,14 @@ fn approvals<S: SchemaSource>() -> Vec<Route<S>> {
             approvals::present_file,
         )
         .of_person(),
+        get(
+            "/api/approvals/{approval}/rule",
+            "Show the rules that an approval could become",
+            approvals::proposal,
+        ),
+        get("/api/allow-rules", "List what people always allow, oldest first", approvals::rules),
+        delete("/api/allow-rules/{rule}", "Remove an allow rule", approvals::remove_rule)
+            .of_person(),
         get(
             "/api/attention",
             "List what waits for a person in all runs and workspaces, oldest first",

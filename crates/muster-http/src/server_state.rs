@@ -18,7 +18,7 @@ use muster_core::Timestamp;
 use muster_mcp::HttpEndpoint;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
-    sync::{Semaphore, watch},
+    sync::{Semaphore, SemaphorePermit, watch},
     task,
 };
 
@@ -108,6 +108,22 @@ impl ServerState {
         run_here(&self.writes, work).await
     }
 
+    /// A permit for work that writes.
+    pub(crate) async fn place_to_write(&self) -> Result<SemaphorePermit<'_>, HttpRefusal> {
+        self.writes.acquire().await.map_err(|error| internal(&error))
+    }
+
+    /// Blocks this thread for a caller that has a permit.
+    pub(crate) async fn block_here<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, HttpRefusal> {
+        if Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+            return task::block_in_place(|| catch(work));
+        }
+        task::spawn_blocking(work).await.map_err(|error| internal(&error))
+    }
+
     /// The same for work that reads much: it waits for others of its kind.
     pub(crate) async fn run_large<T: Send + 'static>(
         &self,
@@ -159,7 +175,12 @@ async fn run_here<T: Send + 'static>(
         return run_blocking(places, work).await;
     }
     let _place = places.acquire().await.map_err(|error| internal(&error))?;
-    let done = task::block_in_place(|| panic::catch_unwind(AssertUnwindSafe(work)));
+    task::block_in_place(|| catch(work))
+}
+
+/// Does work that hardly blocks, on this thread. A panic in it ends only this request.
+pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, HttpRefusal> {
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
     done.map_err(|_| internal(&"the work panicked"))
 }
 

@@ -79,6 +79,32 @@ macro_rules! reads {
                 self.$field.is_searchable()
             }
 
+            fn documents_with(
+                &mut self,
+                query: &$crate::StringsQuery<'_>,
+            ) -> Result<Option<Vec<$crate::FoundDocument>>, $crate::StoreError> {
+                self.$field.documents_with(query)
+            }
+
+            fn events_with(
+                &mut self,
+                query: &$crate::StringsQuery<'_>,
+            ) -> Result<Vec<$crate::EventPlace>, $crate::StoreError> {
+                self.$field.events_with(query)
+            }
+
+            fn indexed_through(&mut self) -> Result<u64, $crate::StoreError> {
+                self.$field.indexed_through()
+            }
+
+            fn log(
+                &mut self,
+                after: u64,
+                limit: u32,
+            ) -> Result<Vec<$crate::StreamEvent>, $crate::StoreError> {
+                self.$field.log(after, limit)
+            }
+
             fn brief(
                 &mut self,
                 stream: &str,

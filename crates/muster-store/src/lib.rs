@@ -10,6 +10,7 @@
 
 mod delegate;
 mod error;
+mod kanban;
 mod memory;
 mod position;
 mod search;
@@ -25,8 +26,9 @@ use std::{
 use muster_core::{Address, EventQuery, Index, ListQuery, LogPosition, Subject, Timestamp};
 
 pub use error::StoreError;
+pub use kanban::{KanbanError, is_sqlite, read_kanban};
 pub use memory::MemoryStore;
-pub use search::TextMatches;
+pub use search::{EventEntries, EventPlace, FoundDocument, StreamEvent, StringsQuery, TextMatches};
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
 
 /// A place that keeps the log and the documents.
@@ -124,6 +126,23 @@ pub trait StoreSnapshot {
     /// Whether every document is in the index of searches.
     fn is_searchable(&mut self) -> Result<bool, StoreError>;
 
+    /// Documents of all streams that are found by all of these strings, the newest first. `None` if
+    /// the index of this store is not complete.
+    fn documents_with(
+        &mut self,
+        query: &StringsQuery<'_>,
+    ) -> Result<Option<Vec<FoundDocument>>, StoreError>;
+
+    /// Events that may say all of these strings, among those that are indexed.
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError>;
+
+    /// The position up to which [`Self::events_with`] finds events.
+    fn indexed_through(&mut self) -> Result<u64, StoreError>;
+
+    /// The tail of the whole log: events of all streams with a higher position, oldest first, at
+    /// most `limit`.
+    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError>;
+
     /// The same list as addresses and versions, without the bodies.
     fn list_versions(
         &mut self,
@@ -173,6 +192,12 @@ pub trait Transaction: StoreSnapshot {
     /// Builds the index of searches from what every document is found by, and marks it as complete.
     /// Until then searches use no index.
     fn rebuild_search(&mut self) -> Result<(), StoreError>;
+
+    /// Adds what events are found by.
+    fn index_events(&mut self, entries: &EventEntries<'_>) -> Result<(), StoreError>;
+
+    /// Forgets what events are found by; the index starts again with the first event.
+    fn clear_event_index(&mut self) -> Result<(), StoreError>;
 
     /// Makes everything durable. After an error nothing of it counts, and the store has to be read
     /// again.

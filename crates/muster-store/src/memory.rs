@@ -3,6 +3,7 @@
 //! It is the reference for what the trait promises: plain maps, linear filters, no index. Tests of
 //! the layers above use it; it is deliberately not fast and not durable.
 
+mod found;
 mod stream;
 
 use std::{
@@ -14,8 +15,9 @@ use std::{
 use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark};
 
 use crate::{
-    Append, CatalogueQuery, Damage, Description, DocumentRow, EventRow, SCHEMA_VERSION, ShownRow,
-    Store, StoreError, StoreSnapshot, StreamRow, TextMatches, Transaction, position,
+    Append, CatalogueQuery, Damage, Description, DocumentRow, EventEntries, EventPlace, EventRow,
+    FoundDocument, SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent,
+    StreamRow, StringsQuery, TextMatches, Transaction, position,
 };
 use stream::{Document, Stream, admits};
 
@@ -38,6 +40,9 @@ struct State {
     /// Documents ever written.
     written: u64,
     streams: BTreeMap<String, Arc<Stream>>,
+    /// What events are found by, and the position up to which that is known.
+    said: Arc<BTreeMap<u64, String>>,
+    indexed: u64,
 }
 
 impl MemoryStore {
@@ -135,6 +140,18 @@ impl Transaction for MemoryTransaction<'_> {
 
     /// There is no index: every search reads every string.
     fn rebuild_search(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn index_events(&mut self, entries: &EventEntries<'_>) -> Result<(), StoreError> {
+        Arc::make_mut(&mut self.state.said).extend(entries.strings.iter().cloned());
+        self.state.indexed = entries.through;
+        Ok(())
+    }
+
+    fn clear_event_index(&mut self) -> Result<(), StoreError> {
+        self.state.said = Arc::default();
+        self.state.indexed = 0;
         Ok(())
     }
 
@@ -267,6 +284,25 @@ impl StoreSnapshot for State {
             }
         }
         Ok(Some(matches))
+    }
+
+    fn documents_with(
+        &mut self,
+        query: &StringsQuery<'_>,
+    ) -> Result<Option<Vec<FoundDocument>>, StoreError> {
+        Ok(Some(self.found_documents(query)))
+    }
+
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError> {
+        Ok(self.found_events(query))
+    }
+
+    fn indexed_through(&mut self) -> Result<u64, StoreError> {
+        Ok(self.indexed)
+    }
+
+    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+        Ok(self.log_after(after, limit))
     }
 
     fn searched(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {

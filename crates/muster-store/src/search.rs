@@ -1,8 +1,10 @@
-//! The outcome of a search, the same for every store.
+//! Searches and their outcome, the same for every store.
 
 use std::collections::BTreeMap;
 
 use muster_core::{Address, ListQuery};
+
+use crate::EventRow;
 
 /// Documents that were found by a string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,4 +31,51 @@ impl TextMatches {
         query.after.is_none_or(|after| ord > after)
             && query.limit.is_none_or(|limit| taken < limit as usize)
     }
+}
+
+/// Looks for strings that occur together, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StringsQuery<'a> {
+    /// All of them; one shorter than three characters finds nothing.
+    pub strings: &'a [String],
+    /// Only in this stream.
+    pub stream: Option<&'a str>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+/// Where an event is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventPlace {
+    pub stream: String,
+    /// Number in its stream.
+    pub seq: u64,
+    /// Store-wide position.
+    pub global: u64,
+}
+
+/// A document that was found by what is stored for that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundDocument {
+    pub stream: String,
+    pub address: Address,
+    /// What it is found by.
+    pub searched: String,
+}
+
+/// An event of any stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamEvent {
+    pub stream: String,
+    pub event: EventRow,
+}
+
+/// What events are found by, to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct EventEntries<'a> {
+    /// Positions of events, rising, each with its string. Events that nothing should find are left
+    /// out.
+    pub strings: &'a [(u64, String)],
+    /// Every event up to this position is covered.
+    pub through: u64,
 }

@@ -14,6 +14,7 @@
 
 mod backup;
 mod check;
+mod event_search;
 mod in_place;
 mod keep;
 mod layout;
@@ -253,7 +254,7 @@ impl SqliteStore {
     /// of its work looks like damage for a moment.
     fn log_damage(&self) -> Option<Damage> {
         let log = wal::path(&self.path);
-        let look = || match wal::tear(&log) {
+        let look = || match wal::tear(&self.path) {
             Ok(tear) => tear.map(|tear| tear.to_string()),
             Err(error) => Some(error.to_string()),
         };

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod ending;
+mod found;
 mod lists;
 mod pieces;
 mod search;
@@ -326,6 +327,16 @@ macro_rules! told_on {
                     a_string_is_found_wherever_it_is,
                     a_changed_or_removed_document_is_found_no_more,
                     matches_are_counted_and_come_in_pages,
+                ]
+            );
+            told_on!(
+                $fresh,
+                super::found,
+                [
+                    events_are_found_by_what_they_say_newest_first,
+                    the_log_is_read_over_all_streams,
+                    what_is_gone_or_dropped_is_not_found,
+                    documents_of_all_streams_are_found_newest_first,
                 ]
             );
             told_on!($fresh, super::slices, [event_slices_are_read_both_ways]);

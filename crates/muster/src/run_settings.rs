@@ -6,11 +6,13 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
 };
 
 use anyhow::{Context as _, anyhow, bail};
 use muster_api::{
-    echo,
+    App, echo,
     runs::{Contain, Profile, Protocol, RunsSettings, Sandbox, ToolExecution},
 };
 use muster_core::run::node::{PermissionsMode, Provider};
@@ -88,6 +90,46 @@ enum Speech {
 enum Tools {
     Runtime,
     Own,
+}
+
+/// How often the file is looked at.
+const LOOK_PAUSE: Duration = Duration::from_secs(1);
+
+/// What distinguishes one version of the file from another.
+#[derive(PartialEq, Eq)]
+struct FileVersion(Option<(u64, SystemTime)>);
+
+impl FileVersion {
+    fn of(storage_dir: &Path) -> Self {
+        let known = fs::metadata(storage_dir.join(FILE)).ok();
+        Self(known.and_then(|known| Some((known.len(), known.modified().ok()?))))
+    }
+}
+
+/// Reads the file again whenever it changes; a broken one leaves the settings from before in force.
+pub(crate) async fn follow(app: Arc<App>, storage_dir: PathBuf) {
+    let mut known = FileVersion::of(&storage_dir);
+    loop {
+        tokio::time::sleep(LOOK_PAUSE).await;
+        let now = FileVersion::of(&storage_dir);
+        if now == known {
+            continue;
+        }
+        known = now;
+        match read(&storage_dir) {
+            Ok(RunServerSettings { settings, roots }) => {
+                app.reload_runs(settings, roots);
+                tracing::info!("{FILE} has changed: it is in force from the next turn on");
+            }
+            Err(error) => {
+                let why = format!("{error:#}; the settings from before stay in force");
+                tracing::warn!("{why}");
+                if let Some(runs) = app.driver() {
+                    runs.refuse_settings(why);
+                }
+            }
+        }
+    }
 }
 
 /// Reads the file of a storage folder; without one, everything has its default.

@@ -133,7 +133,7 @@ export const scenarios = {
     };
     await server.say("die");
     await stage.until(() => failed(1));
-    await page.getByRole("heading", { name: /Worker: 1 input failed: exited/ }).waitFor();
+    await page.getByRole("heading", { name: /Worker: 1 input failed: its program ended/ }).waitFor();
     await page.goto(server.place);
     const queue = page.getByRole("list", { name: "Queued" });
     await queue.getByText("failed", { exact: true }).waitFor();

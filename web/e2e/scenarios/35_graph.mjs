@@ -1,4 +1,5 @@
 // Using the graph: connecting, moving, modes and keys.
+import assert from "node:assert/strict";
 
 async function withTwo(stage) {
   const server = await stage.withRun();
@@ -62,6 +63,29 @@ export const scenarios = {
     await page.reload();
     await card("Second").waitFor();
     await stage.until(async () => Math.abs((await card("Second").boundingBox()).x - before.x) < 3, 5_000);
+  },
+
+  async "a node that is added moves no other, and the timeline shows waiting apart from working"(stage) {
+    const server = await stage.withRun({}, { permissions: { cliPermissionsMode: "gated" } });
+    const page = await stage.enter(server);
+    await page.goto(`${server.base}/#/runs/${server.run}`);
+    const card = (label) => page.locator(".svelte-flow__node", { hasText: label });
+    await card("Worker").waitFor();
+    const place = (label) => card(label).evaluate((node) => node.style.transform);
+    const before = await place("Worker");
+    const add = (label) => server.call("POST", `/api/runs/${server.run}/nodes`, { node: { label, provider: "custom" } });
+    for (const label of ["Second", "Third", "Fourth"]) {
+      const { node } = await add(label);
+      await server.call("POST", `/api/runs/${server.run}/edges`, { edge: { from: server.node, to: node.id, bidirectional: false } });
+      await card(label).waitFor();
+    }
+    assert.equal(await place("Worker"), before);
+    await server.say("ask");
+    await stage.until(async () => (await server.call("GET", "/api/approvals")).approvals.length === 1);
+    await page.keyboard.press("t");
+    const lanes = page.getByRole("list", { name: "Nodes over time" });
+    await lanes.getByRole("img", { name: /^Waited for an answer: push/ }).waitFor();
+    await lanes.getByRole("link", { name: /^Turn 1 / }).waitFor();
   },
 
   async "keys change the mode, walk along edges and steer"(stage) {

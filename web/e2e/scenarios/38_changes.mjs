@@ -1,7 +1,7 @@
 // What a run changed: files turn by turn, comments on lines, worktrees that are merged; the overview and the transcript.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible } from "../accessible.mjs";
 
@@ -25,7 +25,7 @@ export const scenarios = {
     await server.say("write a.js 3");
     await stage.until(async () => (await diffs(server)).length === 1);
     const page = await stage.enter(server);
-    await page.goto(`${server.base}/#/runs/${server.run}?mode=changes`);
+    await page.goto(`${server.base}/#/runs/${server.run}?mode=changes&by=turns`);
     const files = page.getByRole("list", { name: "Changed files" });
     await files.getByText("notes.md").waitFor();
     await files.getByText("a.js").click();
@@ -53,9 +53,60 @@ export const scenarios = {
     assert.equal(await page.locator(".run-graph").count(), 0, "a phone shows the list of nodes");
   },
 
+  async "the files of a run are read against its start, made a branch of, and taken back"(stage) {
+    committed(stage);
+    const server = await stage.withRun();
+    await server.say("write a.js 3");
+    await stage.until(async () => (await diffs(server)).length === 1);
+    await server.say("write a.js 5");
+    await stage.until(async () => (await diffs(server)).length === 2);
+    const page = await stage.enter(server);
+    await page.goto(`${server.base}/#/runs/${server.run}?mode=changes`);
+    const files = page.getByRole("list", { name: "Changed files" });
+    await files.getByText("a.js").click();
+    const changes = page.getByRole("region", { name: "Changes of a.js" });
+    await changes.getByText('const line4 = "4";').waitFor();
+    await changes.getByText("+5", { exact: true }).waitFor();
+    const authors = changes.getByRole("list", { name: "Who changed it" });
+    await authors.getByRole("link", { name: "Worker" }).first().waitFor();
+    assert.equal(await authors.getByRole("link", { name: "Worker" }).count(), 2);
+    assert.ok((await changes.locator("code .keyword").count()) > 0, "colours");
+    await accessible(page, "changes as a whole");
+    await changes.getByRole("button", { name: "Mark as viewed" }).click();
+    await page.getByText("1 not viewed").waitFor();
+    const saved = page.waitForEvent("download");
+    await files.getByRole("button", { name: /^Download the patch/ }).click();
+    assert.match(readFileSync(await (await saved).path(), "utf8"), /\+const line4 = "4";/);
+    await files.getByRole("button", { name: "Branch …" }).click();
+    const branch = page.getByRole("dialog", { name: "Make a branch" });
+    await branch.getByLabel("Name of the branch").fill("not a name");
+    await branch.getByRole("button", { name: "Make the branch" }).click();
+    await branch.getByRole("alert").waitFor();
+    await branch.getByLabel("Name of the branch").fill("uploads/resume");
+    await accessible(page, "a branch that is made");
+    await branch.getByRole("button", { name: "Make the branch" }).click();
+    await branch.waitFor({ state: "detached" });
+    assert.match(String(git(stage.project, "show", "uploads/resume:a.js")), /line4/);
+    await changes.getByRole("button", { name: "Revert …" }).click();
+    const question = page.getByRole("dialog", { name: "Revert a.js?" });
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "Cancel");
+    await question.getByRole("button", { name: "Revert", exact: true }).click();
+    await files.getByText("a.js").waitFor({ state: "detached" });
+    assert.equal(existsSync(join(stage.project, "a.js")), false);
+    // What the user changed since is not lost.
+    stage.write("project/notes.md", "mine\n");
+    await page.getByRole("region", { name: "Changes of notes.md" }).getByRole("button", { name: "Revert …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revert", exact: true }).click();
+    await page.locator(".notices .failed").first().waitFor();
+    assert.equal(readFileSync(join(stage.project, "notes.md"), "utf8"), "mine\n");
+  },
+
   async "the work in a worktree is merged on the page"(stage) {
     committed(stage);
     const server = await stage.withRun({ settings: { isolation: "worktree" } }, { capabilities: { writeCode: true } });
+    const start = { workspace: "harbour", plan_title: "Uploads", task_title: "Resume uploads", template: "basic-task" };
+    const { task_id: task } = (await server.call("POST", "/api/ops/tasks_macro_start", start)).result;
+    await server.call("PATCH", `/api/runs/${server.run}`, { patch: { workspace: "harbour", taskId: task } });
     await server.say("write a.js 3");
     await stage.until(async () => (await diffs(server)).length === 1);
     const page = await stage.enter(server);
@@ -69,6 +120,45 @@ export const scenarios = {
     await question.getByRole("button", { name: "Merge" }).click();
     await list.getByText("merged", { exact: true }).waitFor();
     assert.match(readFileSync(join(stage.project, "a.js"), "utf8"), /line0/);
+    // The task shows the commit of the merge.
+    const commit = String(git(stage.project, "rev-parse", "HEAD")).trim();
+    await page.goto(`${server.base}/#/work/harbour/${task}?tab=evidence`);
+    await page.getByText("Merged the work of Worker into main").waitFor();
+    await page.getByText(`commit ${commit}`).waitFor();
+  },
+
+  async "the end says how each line is known, which optional check failed, and goes on with a message"(stage) {
+    committed(stage);
+    const server = await stage.withRun({
+      goal: "Write a.js",
+      definitionOfDone: ["The links check passes", "It reads well"],
+      checks: [{ name: "links", command: "true" }, { name: "spelling", command: "false", required: false }],
+    });
+    await server.say("write a.js 3");
+    await stage.until(async () => (await diffs(server)).length === 1);
+    await server.call("PATCH", `/api/runs/${server.run}`, { patch: { status: "completed" } });
+    const page = await stage.enter(server, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(`${server.base}/#/runs/${server.run}`);
+    const end = page.getByRole("region", { name: "End of the run" });
+    await end.getByText("Done; required checks passed, optional ones failed: spelling").waitFor({ timeout: 60_000 });
+    const lines = end.getByRole("list", { name: "Done when" });
+    await lines.getByText("met, proven").waitFor();
+    await lines.getByText("the check links passed").waitFor();
+    await lines.getByText("met, claimed").waitFor();
+    await end.getByRole("list", { name: "Checks" }).getByText("failed, optional").waitFor();
+    await accessible(page, "the end of a run");
+    await end.getByRole("button", { name: "Copy the text for a pull request" }).click();
+    await stage.until(async () => /## Done when/.test(await page.evaluate(() => navigator.clipboard.readText())));
+    await end.getByRole("button", { name: "Look at the changes" }).click();
+    await page.getByRole("list", { name: "Changed files" }).getByText("a.js").waitFor();
+    await page.goto(`${server.base}/#/runs/${server.run}`);
+    await end.getByRole("button", { name: "Have it fixed …" }).click();
+    const field = end.getByLabel("What Worker should do next");
+    assert.match(await field.inputValue(), /spelling/);
+    await field.fill("say fixed");
+    await end.getByRole("button", { name: "Reopen and send to Worker" }).click();
+    await end.waitFor({ state: "detached" });
+    await stage.until(async () => (await server.call("GET", `/api/runs/${server.run}`)).run.usage.turns === 2);
   },
 
   async "a turn is one line, and a run that ended is opened again by a message"(stage) {
@@ -85,7 +175,7 @@ export const scenarios = {
     await server.call("PATCH", `/api/runs/${server.run}`, { patch: { status: "completed" } });
     await page.getByRole("button", { name: "Reopen and send" }).waitFor();
     const end = page.getByRole("region", { name: "End of the run" });
-    await end.getByText("Declared done by you; no check ran").waitFor();
+    await end.getByText("no check ran").waitFor();
     await accessible(page, "end of a run");
     await page.getByLabel("Message to Worker").fill("say again");
     await page.keyboard.press("Enter");

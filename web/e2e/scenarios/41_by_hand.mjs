@@ -76,7 +76,7 @@ export const scenarios = {
 
     const facts = page.getByLabel("Facts", { exact: true });
     await facts.getByRole("button", { name: "Edit facts" }).click();
-    await facts.getByRole("combobox").selectOption("CRITICAL");
+    await facts.getByRole("combobox", { name: "Priority" }).selectOption("CRITICAL");
     await facts.getByRole("button", { name: /^Do not depend on/ }).click();
     await facts.getByLabel("Depends on").fill("Load test");
     await facts.getByRole("button", { name: /Load test/ }).click();
@@ -112,6 +112,30 @@ export const scenarios = {
     assert.equal(now.at(-1).title, "Tell the client");
     assert.equal(target.priority, "CRITICAL");
     assert.notDeepEqual(target.depends_on, [task]);
+  },
+
+  async "a task moves to another plan by dragging and in its facts, and undo brings it back"(stage) {
+    const { server, page, op, limits, plan } = await atBoard(stage);
+    const { plans } = await op("tasks_context", { query: "Sign-in" });
+    const other = plans[0].id;
+    const planNow = async () => (await op("tasks_resume", { task: limits, read_only: true })).target.parent;
+    await page.goto(`${server.base}/#/work/harbour?view=tree`);
+    const line = (name) => page.getByRole("treeitem", { name }).first();
+    await line("Limit what one client").dragTo(line("Sign-in without passwords"));
+    await stage.until(async () => (await planNow()) === other);
+    await page.getByText("Limit what one client can hold open: moved").waitFor();
+    await page.goto(`${server.base}/#/work/harbour/${limits}`);
+    const facts = page.getByLabel("Facts", { exact: true });
+    await facts.getByRole("link", { name: "Sign-in without passwords" }).waitFor();
+    await facts.getByRole("button", { name: "Edit facts" }).click();
+    await facts.getByRole("combobox", { name: /^Plan/ }).selectOption(plan);
+    await facts.getByRole("button", { name: "Save" }).click();
+    await stage.until(async () => (await planNow()) === plan);
+    await facts.getByRole("link", { name: "Upload pipeline" }).waitFor();
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.getByText("undo reverts this").waitFor();
+    await page.getByRole("button", { name: /^Undo/ }).click();
+    await stage.until(async () => (await planNow()) === other);
   },
 
   async "cards are moved by dragging and with keys"(stage) {

@@ -89,6 +89,39 @@ export const scenarios = {
     assert.equal((await pending())[0].approval.tool.args.command, "echo two");
   },
 
+  async "a request is always allowed until its rule is removed"(stage) {
+    const again = request("Bash", { command: "cargo test -p harbour uploads" });
+    const world = await asking(stage, [again]);
+    const { page, detail, list, pending, run, call } = world;
+    const { nodes } = (await call("GET", `/api/runs/${run}`)).run;
+    const ask = () => call("POST", `/api/runs/${run}/chat`, { nodeId: Object.keys(nodes)[0], content: again });
+    await list.getByText("Run cargo test -p harbour uploads").waitFor();
+    await detail.getByRole("button", { name: "Always allow …" }).click();
+    const form = detail.getByRole("form", { name: "Always allow" });
+    await form.getByText("commands that begin with").first().waitFor();
+    await form.getByText("for Node 1 in this run").waitFor();
+    await accessible(page, "a rule that is made");
+    await form.getByText(/for all nodes of/).click();
+    await form.getByRole("button", { name: "Approve, and always allow" }).click();
+    await page.getByText("Nothing needs your attention").waitFor();
+    await ask();
+    await page.goto(`${world.base}/#/runs/${run}/${Object.keys(nodes)[0]}`);
+    const said = page.getByRole("region", { name: "Conversation" });
+    await stage.until(async () => (await said.getByText("answered approved null").count()) === 2);
+    await page.goto(`${world.base}/#/attention`);
+    await page.getByRole("button", { name: "Rules" }).click();
+    const rules = page.getByRole("dialog", { name: "Rules" });
+    await rules.getByText("used 1 time").waitFor();
+    await rules.getByText("cargo test").waitFor();
+    await accessible(page, "rules");
+    await rules.getByRole("button", { name: "Remove" }).click();
+    await rules.getByText("Nothing is allowed without asking").waitFor();
+    await rules.getByRole("button", { name: "Close" }).last().click();
+    await ask();
+    await list.getByText("Run cargo test -p harbour uploads").waitFor();
+    assert.equal((await pending()).length, 1);
+  },
+
   async "a failure says why, and can be hidden"(stage) {
     const server = await stage.withRun({}, { label: "Weak" });
     const page = await stage.enter(server);

@@ -101,7 +101,9 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     tell("lost");
-    throw new Refused(0, "OFFLINE", "the server cannot be reached", "the page retries automatically");
+    const reads = (init.method ?? "GET") === "GET";
+    const hint = reads ? "the page retries automatically" : "nothing was saved; send it again when the server is back";
+    throw new Refused(0, "OFFLINE", "the server cannot be reached", hint);
   }
   tell(response.status === 401 ? "unauthorized" : "reached");
   return response;

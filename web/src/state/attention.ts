@@ -3,6 +3,9 @@ import type { Attention, Approval, Run } from "../api/wire";
 
 export type AnswerKind = "approve" | "deny" | "edit" | "resume" | "start" | "reset" | "reply" | "resend" | "dismiss" | "hide" | "open";
 
+/** What an opened item asks before it is answered. */
+export type Asking = "deny" | "edit" | "reply" | "always";
+
 export interface AnswerChoice {
   kind: AnswerKind;
   title: string;

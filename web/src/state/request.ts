@@ -157,12 +157,12 @@ export function inside(path: string, folder: string | undefined): string {
 const VERBS: Record<AskedFile["change"], string> = { write: "Write", edit: "Edit", delete: "Delete" };
 const HEADLINE_MAX = 240;
 
-/** One line that says what would happen. */
-export function headline(call: Call, folder?: string): string {
+/** One line that says what would happen; `known` are the present contents of files. */
+export function headline(call: Call, folder?: string, known?: ReadonlyMap<string, string>): string {
   const { args, name } = call.tool;
   if (call.kind === "spawn") return `Add the node ${plain(args["label"] ?? name)} (${plain(args["role"] ?? "no role")})`;
   if (call.kind === "mode") return `Switch to ${plain(args["mode"] ?? args["globalMode"] ?? "another mode")}`;
-  const what = asked(call);
+  const what = asked(call, known);
   if (what.kind === "command") return cut(`Run ${oneLine(what.line)}`);
   if (what.kind === "files") {
     const [one, ...others] = what.files;

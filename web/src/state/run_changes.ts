@@ -1,5 +1,5 @@
 // The files that a run changed, gathered from the diffs of its turns: who changed what, and when.
-import type { Artifact, Node } from "../api/wire";
+import type { Artifact, ChangedDirectory, NetFile, Node } from "../api/wire";
 
 /** One turn that changed a file. */
 export interface FileTouch {
@@ -48,16 +48,25 @@ export function changesByNode(diffs: readonly Artifact[]): Map<string, NodeChang
   return found;
 }
 
-export interface Folder {
+/** A file that was looked at is not viewed any more once another turn changes it. */
+export const touchMark = (file: RunFile): string => `${file.path} ${file.touches.at(-1)?.artifact.id ?? ""}`;
+
+/** The same for a file against the start, which may also change between turns. */
+export function netMark({ nodeId }: ChangedDirectory, { path, touches, insertions, deletions }: NetFile): string {
+  return [nodeId ?? "", path, touches.at(-1)?.turnId ?? "", insertions, deletions].join(" ");
+}
+
+/** A row of a tree: a folder, or a file. */
+export interface Folder<T> {
   readonly name: string;
   readonly path: string;
   readonly depth: number;
-  readonly file?: RunFile;
+  readonly file?: T;
 }
 
 /** Files as the rows of a tree: each folder once, before what is in it. */
-export function fileTree(files: readonly RunFile[]): Folder[] {
-  const rows: Folder[] = [];
+export function fileTree<T extends { readonly path: string }>(files: readonly T[]): Folder<T>[] {
+  const rows: Folder<T>[] = [];
   let open: string[] = [];
   for (const file of files) {
     const parts = file.path.split("/");

@@ -140,9 +140,18 @@ export function branches(list: { plans: readonly PlanRow[]; tasks: readonly Task
 
 const URGENCY: Record<Priority, number> = { CRITICAL: 0, HIGH: 1, MEDIUM: 2, LOW: 3 };
 
-/** The most urgent first, then the one that changed last. */
-export function byUrgency(a: TaskRow, b: TaskRow): number {
-  return URGENCY[a.priority] - URGENCY[b.priority] || b.updated_at_ms - a.updated_at_ms;
+/** The number in an id: `TASK-012` is 12. */
+const numberOf = ({ id }: TaskRow): number => Number(/\d+$/.exec(id)?.[0] ?? 0);
+
+/**
+ * The order in which tasks are worked on, as `tasks_next` gives it: those that can begin, then by priority, then the
+ * oldest. Done ones come newest first.
+ */
+export function byRank(a: TaskRow, b: TaskRow): number {
+  if (a.status === "DONE" && b.status === "DONE") return b.updated_at_ms - a.updated_at_ms;
+  return (
+    Number(a.waiting) - Number(b.waiting) || URGENCY[a.priority] - URGENCY[b.priority] || numberOf(a) - numberOf(b)
+  );
 }
 
 /** Joins pages of a list; a row that came twice is listed once, in its latest form. */

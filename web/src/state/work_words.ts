@@ -15,6 +15,7 @@ const TITLES: Record<string, string> = {
   undo_applied: "Undone",
   redo_applied: "Redone",
   step_noted: "Note",
+  task_moved: "Moved to another plan",
   plan_updated: "Checklist changed",
   contract_updated: "Contract changed",
   task_node_added: "Sub-plan: added",
@@ -78,7 +79,35 @@ export function valueText(value: unknown): string {
   if (value === undefined || value === null) return "none";
   if (typeof value === "string") return value === "" ? "empty" : value;
   if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(", ") || "none";
   return JSON.stringify(value);
+}
+
+const INTENTS: Readonly<Record<string, string>> = {
+  task_detail_patch: "Edited",
+  plan_detail_patch: "Edited",
+  step_patch: "Step edited",
+  step_progress: "Step closed or reopened",
+  step_block_set: "Step blocked or unblocked",
+  macro_close_step: "Step closed",
+  evidence_capture: "Evidence attached",
+  verify: "Checkpoints confirmed",
+  decompose: "Steps added",
+  task_add: "Sub-plan extended",
+  complete: "Status set",
+  move: "Moved to another plan",
+};
+
+/** What was done, for people. */
+export function intentTitle(intent: string): string {
+  const text = intent.replaceAll("_", " ");
+  return INTENTS[intent] ?? text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The value of a field; moments are numbers of milliseconds on the wire. */
+function fieldText(field: string, value: unknown): string {
+  const isMoment = field.endsWith("_at_ms") && typeof value === "number";
+  return isMoment ? new Date(value).toLocaleString() : valueText(value);
 }
 
 /** What an operation changed, field by field, with its side effects. */
@@ -88,7 +117,7 @@ export function changes(operation: Operation): Change[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const own = names
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
-    .map((field) => ({ where: "", field, before: valueText(before[field]), after: valueText(after[field]) }));
+    .map((field) => ({ where: "", field, before: fieldText(field, before[field]), after: fieldText(field, after[field]) }));
   const followed = operation.derived.map((change) => ({
     where: change.path ? `${change.id} ${change.path}` : change.id,
     field: change.field,
@@ -108,6 +137,28 @@ export function nextRedo(operations: readonly Operation[]): Operation | undefine
   const at = operations.findIndex((operation) => operation.undoable && !operation.undone);
   const above = at < 0 ? operations : operations.slice(0, at);
   return above.findLast((operation) => operation.undone);
+}
+
+/** Why operations cannot be undone, and what to do instead. */
+const LASTING: Readonly<Record<string, string>> = {
+  evidence_capture: "stays: evidence is a record",
+  note: "stays: notes are a record",
+  create: "cannot be undone: delete it instead",
+  bootstrap: "cannot be undone: delete it instead",
+  decompose: "cannot be undone: delete the step instead",
+  verify: "cannot be undone: take the confirmation back at the step",
+  complete: "cannot be undone: set the status or reopen a step",
+  delete: "cannot be undone: what was deleted is gone",
+  task_delete: "cannot be undone: what was deleted is gone",
+};
+
+/** Whether an operation can be undone or redone now, and why not. */
+export function undoNote(operation: Operation, operations: readonly Operation[]): string {
+  if (operation.undone) {
+    return operation === nextRedo(operations) ? "redo applies it again" : "not redone: something was done since";
+  }
+  if (!operation.undoable) return LASTING[operation.intent] ?? "cannot be undone: change it by hand";
+  return operation === nextUndo(operations) ? "undo reverts this" : "can be undone after what came later";
 }
 
 /** The URL, if the string is one that may be opened. */

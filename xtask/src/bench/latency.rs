@@ -31,7 +31,7 @@ pub(crate) const OPERATION_MAX: f64 = 1.5;
 const GROWTH_MAX: f64 = 1.5;
 /// A frame of the store's log: its head and a page, which the engine writes one after the other.
 const HEAD_BYTES: usize = 24;
-const PAGE_BYTES: usize = 4_096;
+const PAGE_BYTES: usize = 2_048;
 /// How many of them the file for syncs has.
 const FILE_FRAMES: u64 = 1_024;
 /// How many times an echo and a sync of the frames that it wrote a durable call may take. Compared

@@ -2,7 +2,7 @@
 //! filters, external programs or settings of the user take part (RUNS-DIFF-2).
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     process::{Output, Stdio},
     sync::OnceLock,
@@ -11,7 +11,11 @@ use std::{
 use muster_core::run::hash::sha256_hex;
 use tokio::{io::AsyncWriteExt as _, process::Command};
 
-use super::{FILE_BYTES_MAX, RecordedTree, SKIPPED_FOLDERS, TreeStore, patch::TreeChange};
+use super::{
+    FILE_BYTES_MAX, RecordedTree, SKIPPED_FOLDERS, TreeStore,
+    net::{FileChange, NetFile},
+    patch::TreeChange,
+};
 use crate::regular;
 
 /// Settings that disable everything that could run or rewrite something.
@@ -231,4 +235,79 @@ async fn counted(place: &TreeStore<'_>, before: &str, after: &str) -> Result<Tre
     }
     change.files = files.into_iter().collect();
     Ok(change)
+}
+
+/// The files that differ between two trees, without renames.
+pub(super) async fn net(
+    place: &TreeStore<'_>,
+    before: &str,
+    after: &str,
+) -> Result<Vec<NetFile>, String> {
+    if before == after {
+        return Ok(Vec::new());
+    }
+    let mut command = git(place);
+    command.args(["diff-tree", "-r", "-z", "--no-renames", "--name-status", before, after]);
+    let named = output(command, "git diff-tree").await?;
+    let mut command = git(place);
+    command.args(["diff-tree", "-r", "-z", "--no-renames", "--numstat", before, after]);
+    let counted = output(command, "git diff-tree").await?;
+    let counted = String::from_utf8_lossy(&counted.stdout).into_owned();
+    let mut lines = BTreeMap::new();
+    for entry in counted.split('\0').filter(|entry| !entry.is_empty()) {
+        let mut parts = entry.splitn(3, '\t');
+        let plus = parts.next().and_then(|count| count.parse::<u64>().ok());
+        let minus = parts.next().and_then(|count| count.parse::<u64>().ok());
+        lines.insert(parts.next().unwrap_or_default(), (plus, minus));
+    }
+    let named = String::from_utf8_lossy(&named.stdout).into_owned();
+    let mut fields = named.split('\0').filter(|field| !field.is_empty());
+    let mut files = Vec::new();
+    while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+        let (insertions, deletions) = lines.get(path).copied().unwrap_or_default();
+        let change = match status {
+            "A" => FileChange::Added,
+            "D" => FileChange::Removed,
+            _ => FileChange::Changed,
+        };
+        let path = path.to_owned();
+        let touches = Vec::new();
+        let changed_outside = false;
+        files.push(NetFile { path, change, insertions, deletions, touches, changed_outside });
+    }
+    Ok(files)
+}
+
+/// A patch that `git apply` reads, of these files.
+pub(super) async fn patch(
+    place: &TreeStore<'_>,
+    (before, after): (&str, &str),
+    files: &[&str],
+) -> Result<String, String> {
+    if files.is_empty() {
+        return Ok(String::new());
+    }
+    let mut command = git(place);
+    command.args(["diff-tree", "-r", "-p", "--binary", "--no-renames", "--no-ext-diff"]);
+    command.args(["--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"]);
+    command.args([before, after, "--"]).args(files.iter().map(|file| literal(file)));
+    let patch = output(command, "git diff-tree").await?;
+    Ok(String::from_utf8_lossy(&patch.stdout).into_owned())
+}
+
+/// Writes files as they are in a tree; those that it does not have are removed.
+pub(super) async fn restore(
+    place: &TreeStore<'_>,
+    tree: &str,
+    files: &[&str],
+) -> Result<(), String> {
+    let mut command = git(place);
+    command.args(["restore", "--worktree", "--source", tree, "--"]);
+    command.args(files.iter().map(|file| literal(file)));
+    output(command, "git restore").await.map(drop)
+}
+
+/// A path as git reads it without wildcards.
+fn literal(file: &str) -> String {
+    format!(":(literal,top){file}")
 }

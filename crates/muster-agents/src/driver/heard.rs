@@ -151,8 +151,10 @@ impl NodeDriver {
 
     /// A question of a program: a person decides, or it is answered automatically.
     async fn handle_question(&mut self, turn: TurnId, event: ProviderEvent) {
-        let ProviderEvent::ApprovalRequested { id, .. } = &event else { return };
+        let ProviderEvent::ApprovalRequested { id, tool, .. } = &event else { return };
         let id = id.clone();
+        let call = (tool.name.as_str(), &tool.args);
+        let allowing = self.shared.allowing(self.run, self.node, call).await;
         let admitted = self.turn.as_mut().is_some_and(|drive| {
             let waiting = drive.waiting.len();
             drive.questions.admit(waiting)
@@ -162,7 +164,8 @@ impl NodeDriver {
             let denied = Resolution::denied("too many questions at once");
             return self.decide_at_once(turn, id, denied);
         }
-        let events = self.report(Ask::Report { turn, event }).await;
+        let ask = Ask::Report { turn, event };
+        let events = self.shared.report_within(self.run, ask, allowing).await;
         self.note(&events);
         let is_question = |fact: &RunFact| matches!(fact, RunFact::ApprovalRequested(_));
         if events.iter().any(|recorded| is_question(&recorded.event.fact)) {

@@ -136,7 +136,8 @@ impl NodeDriver {
     /// Opens a session unless one is open; returns whether an earlier one could not be resumed.
     async fn ensure_open(&mut self, context: &TurnContext) -> Result<bool, OpenFailure> {
         let node = &context.node;
-        let profile = self.shared.settings.profile(node.provider, &node.provider_profile);
+        let settings = self.shared.live();
+        let profile = settings.profile(node.provider, &node.provider_profile);
         let Some(profile) = profile.cloned() else {
             let detail = format!(
                 "no command is configured for {} profile {:?}: name one in runs.toml of the \

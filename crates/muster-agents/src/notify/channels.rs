@@ -191,6 +191,7 @@ mod tests {
             kind: "question".to_owned(),
             title: "Which <colour>?".to_owned(),
             next: "answer it".to_owned(),
+            detail: None,
             since: Timestamp(0).into(),
         };
         Notification { items: vec![item] }

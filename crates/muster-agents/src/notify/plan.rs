@@ -117,6 +117,7 @@ mod tests {
             kind: "approval".to_owned(),
             title: format!("{key} asks"),
             next: "answer it".to_owned(),
+            detail: None,
             since: Timestamp(since).into(),
         }
     }

@@ -9,10 +9,7 @@
 
 use std::{borrow::Cow, ops::Add};
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error},
-};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
 /// The escape of U+FFFD, which replaces half a character.
@@ -84,8 +81,13 @@ where
     D: Deserializer<'de>,
     T: DeserializeOwned,
 {
-    let list = if let Value::Array(list) = Value::deserialize(source)? { list } else { Vec::new() };
-    Ok(list.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
+    Ok(readable(Value::deserialize(source)?))
+}
+
+/// The items of a list that have the expected shape.
+pub(crate) fn readable<T: DeserializeOwned>(value: Value) -> Vec<T> {
+    let Value::Array(list) = value else { return Vec::new() };
+    list.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect()
 }
 
 /// A number of things, if a program reports it.
@@ -134,35 +136,11 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
-/// Deserializes a value that is tagged by a word.
-pub(crate) fn named<'de, D: Deserializer<'de>>(source: D, tag: &str) -> Result<Value, D::Error> {
-    let value = Value::deserialize(source)?;
-    if value.get(tag).is_some_and(Value::is_string) {
-        return Ok(value);
-    }
-    Err(D::Error::custom(format_args!("`{tag}` is no word")))
-}
-
-/// Deserializes messages tagged by a word and by nothing else: a derived implementation would
-/// accept a number as the index of a variant. They are derived with `#[serde(remote = "Self")]`.
-macro_rules! by_word {
-    ($($message:ty => $tag:literal),+ $(,)?) => {$(
-        impl<'de> serde::Deserialize<'de> for $message {
-            fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-                let value = $crate::provider::reading::named(source, $tag)?;
-                Self::deserialize(value).map_err(serde::de::Error::custom)
-            }
-        }
-    )+};
-}
-pub(crate) use by_word;
-
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
     use serde_json::json;
 
-    use super::{Amount, Count, items, lenient, text};
+    use super::{Amount, Count, text};
 
     #[test]
     fn runs_gen_6_half_a_character_becomes_a_replacement_and_all_else_stays() {
@@ -195,34 +173,5 @@ mod tests {
         assert_eq!(sum.number(), u64::MAX);
         let amount = |text| serde_json::from_str::<Amount>(text).unwrap().0;
         assert_eq!((amount("0.5"), amount("null"), amount("-1")), (Some(0.5), None, None));
-    }
-
-    #[derive(Deserialize, Debug, PartialEq)]
-    #[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
-    enum Said {
-        First {},
-        Second {
-            #[serde(default, deserialize_with = "lenient")]
-            text: String,
-            #[serde(default, deserialize_with = "items")]
-            parts: Vec<u8>,
-        },
-        #[serde(other)]
-        Unknown,
-    }
-    by_word!(Said => "type");
-
-    #[test]
-    fn messages_are_told_apart_by_words_and_odd_fields_are_passed_over() {
-        let read = |value| serde_json::from_value::<Said>(value).ok();
-        assert_eq!(read(json!({"type": "first"})), Some(Said::First {}));
-        assert_eq!(read(json!({"type": "else"})), Some(Said::Unknown));
-        for odd in [json!(0), json!(1), json!(null), json!(["first"])] {
-            assert_eq!(read(json!({"type": odd})), None);
-        }
-        let odd = json!({"type": "second", "text": null, "parts": [1, "x", null, 2]});
-        assert_eq!(read(odd), Some(Said::Second { text: String::new(), parts: vec![1, 2] }));
-        let odd = json!({"type": "second", "text": 5, "parts": {}});
-        assert_eq!(read(odd), Some(Said::Second { text: String::new(), parts: Vec::new() }));
     }
 }

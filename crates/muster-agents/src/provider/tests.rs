@@ -57,6 +57,7 @@ fn resolution(status: Verdict, reason: Option<&str>, args: Option<&Value>) -> Re
         modified_args: args.map(|args| args.as_object().unwrap().clone()),
         reason: reason.map(str::to_owned),
         by: ActorKind::User,
+        rule: None,
     }
 }
 

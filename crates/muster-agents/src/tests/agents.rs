@@ -60,7 +60,7 @@ impl Stage {
         let reason = (verdict == Verdict::Denied).then(|| "another way".to_owned());
         let approval = self.node(node).awaiting[0];
         let files = CallFiles::default();
-        let resolve = Resolve { approval, verdict, modified_args, reason, files };
+        let resolve = Resolve { approval, verdict, modified_args, reason, rule: None, files };
         self.runs.resolve(self.run, resolve).await.unwrap();
     }
 

@@ -275,6 +275,7 @@ async fn runs_pit_44_a_spawn_that_is_approved_after_a_restart_creates_the_node()
         verdict: Verdict::Approved,
         modified_args: None,
         reason: None,
+        rule: None,
         files: CallFiles::default(),
     };
     stage.ask(Ask::Resolve(Box::new(resolve)));

@@ -92,7 +92,10 @@ async fn runs_diff_6_no_turn_begins_before_its_worktree_can_be_made() {
     let waits = stage.runs.attention().unwrap();
     assert_eq!((waits.len(), waits[0].kind.name()), (1, "node_failed"));
     let title = &waits[0].title;
-    assert!(title.starts_with("worker: worktree_failed: the run's directory"), "{title}");
+    assert!(
+        title.starts_with("worker: its worktree could not be made: the run's directory"),
+        "{title}"
+    );
     assert_eq!(entries(&stage.work()), ["first.txt"]);
     // A repository without a commit is not enough.
     git(&stage.work(), &["init", "--quiet"]);

@@ -156,7 +156,7 @@ async fn runs_diff_6_a_node_can_have_a_worktree_of_its_own() {
     let told = stage.events_of("node.log").remove(0);
     let line = told["line"].as_str().unwrap();
     assert!(told["nodeId"] == node.to_string() && line.contains(&folder), "{told}");
-    assert!(line.contains("1 files changed"), "{line}");
+    assert!(line.contains("1 file changed"), "{line}");
     let clean = stage.add("idle", "implementer");
     stage.until("it has one", |stage| stage.node(clean).workdir.contains("worktrees")).await;
     let unused = std::path::PathBuf::from(stage.node(clean).workdir);
@@ -352,7 +352,7 @@ async fn runs_tool_5_a_call_by_lines_waits_as_long_as_it_takes() {
     let verdict = Verdict::Denied;
     let files = CallFiles::default();
     let reason = Some("no".to_owned());
-    let resolve = Resolve { approval, verdict, modified_args: None, reason, files };
+    let resolve = Resolve { approval, verdict, modified_args: None, reason, rule: None, files };
     stage.runs.resolve(stage.run, resolve).await.unwrap();
     let turns = stage.ended(node, 1).await;
     assert!(stage.answer(&turns[0]).contains("denied: no"), "{}", stage.answer(&turns[0]));

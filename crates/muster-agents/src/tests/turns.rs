@@ -50,7 +50,7 @@ impl Stage {
         let modified_args = args.and_then(|args| args.as_object().cloned());
         let reason = None;
         let files = CallFiles::default();
-        let resolve = Resolve { approval, verdict, modified_args, reason, files };
+        let resolve = Resolve { approval, verdict, modified_args, reason, rule: None, files };
         self.runs.resolve(self.run, resolve).await.unwrap();
     }
 }

@@ -145,6 +145,28 @@ impl Git {
         Ok(name)
     }
 
+    /// A commit of some files as they are now, on top of what is checked out. No branch gets it.
+    pub(super) fn commit_of(&self, files: &[String], message: &str) -> Result<String, String> {
+        let own = PathBuf::from(self.ask(&["rev-parse", "--absolute-git-dir"])?);
+        let index = own.join("muster-branch-index");
+        let made = self.committed(&index, files, message);
+        if let Err(error) = std::fs::remove_file(&index) {
+            tracing::debug!(%error, "could not remove the index of a branch");
+        }
+        made
+    }
+
+    fn committed(&self, index: &Path, files: &[String], message: &str) -> Result<String, String> {
+        self.ask_with(&["read-tree", "HEAD"], Some(index))?;
+        let files: Vec<String> = files.iter().map(|file| format!(":(literal){file}")).collect();
+        let all = ["add", "--all", "--"];
+        let words: Vec<&str> = all.into_iter().chain(files.iter().map(String::as_str)).collect();
+        self.ask_with(&words, Some(index))?;
+        let tree = self.ask_with(&["write-tree"], Some(index))?;
+        let words = ["commit-tree", &tree, "-p", "HEAD", "-m", message];
+        self.ask(&self.signed(&words))
+    }
+
     /// A command that needs an author.
     pub(super) fn signed<'a>(&self, words: &[&'a str]) -> Vec<&'a str> {
         let known = self.ask(&["config", "user.email"]).is_ok_and(|email| !email.is_empty());

@@ -60,14 +60,22 @@ pub enum WorktreeState {
     Broken { reason: String },
 }
 
+/// `1 commit`, `2 commits`.
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 impl WorktreeState {
     pub fn words(&self) -> String {
         match self {
             Self::Merged => "merged".to_owned(),
-            Self::Unmerged { commits } => format!("{commits} commits to merge"),
-            Self::Dirty { changed_files, commits: 0 } => format!("{changed_files} files changed"),
+            Self::Unmerged { commits } => format!("{} to merge", counted(*commits, "commit")),
+            Self::Dirty { changed_files, commits: 0 } => {
+                format!("{} changed", counted(*changed_files, "file"))
+            }
             Self::Dirty { changed_files, commits } => {
-                format!("{changed_files} files changed, {commits} commits to merge")
+                let files = counted(*changed_files, "file");
+                format!("{files} changed, {} to merge", counted(*commits, "commit"))
             }
             Self::Broken { reason } => format!("broken: {reason}"),
         }
@@ -155,7 +163,7 @@ pub(super) fn own_branch(main: &Git, folder: &Path) -> Result<Option<String>, St
     Ok(main.has(&format!("refs/heads/{name}"))?.then_some(name))
 }
 
-fn folders(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

@@ -25,6 +25,8 @@ pub struct Merged {
     pub files: Vec<String>,
     /// Refs that keep both sides as they were before.
     pub snapshots: Vec<String>,
+    /// The commit of the merge, once it was made.
+    pub commit: Option<String>,
 }
 
 /// Why work was not merged. Nothing was touched.
@@ -91,7 +93,7 @@ impl Worktree {
     /// Commits what the node left uncommitted and merges what is checked out in its worktree. Refs
     /// keep both sides as they were.
     pub fn merge(&self) -> Result<Merged, NotMerged> {
-        let merged = self.judged()?;
+        let mut merged = self.judged()?;
         let worktree = Git::at(&self.folder);
         let home = Git::at(&merged.target);
         let name = self.label.as_deref().unwrap_or(&self.node_id);
@@ -110,6 +112,7 @@ impl Worktree {
             }
             return Err(NotMerged::Git(complaint));
         }
+        merged.commit = Some(home.ask(&["rev-parse", "HEAD"])?);
         Ok(merged)
     }
 
@@ -141,7 +144,7 @@ impl Worktree {
             }
         };
         let into = home.branch().unwrap_or_else(|_| "a detached HEAD".to_owned());
-        Ok(Merged { target, into, files, snapshots })
+        Ok(Merged { target, into, files, snapshots, commit: None })
     }
 
     /// An error that the user can act on: the node may have left its branch with work on it.

@@ -10,6 +10,7 @@ use super::{
     git::Git,
     list::{Owner, of_owner},
     of_run,
+    trial::{JudgedFiles, JudgedSource, NotJudged},
 };
 
 /// A project with a commit, a storage folder, and the worktree of one node.
@@ -105,6 +106,7 @@ fn work_is_merged_with_what_was_not_committed_and_then_may_go() {
         (place.read("b.txt").as_str(), place.read("own.txt").as_str()),
         ("mine\n", "mine\n")
     );
+    assert_eq!(merged.commit, Some(place.git(&["rev-parse", "HEAD"])));
     let kept = place.git(&["show", &format!("{}:b.txt", merged.snapshots[1])]);
     assert_eq!(kept, "mine", "the user's side is kept as it was");
     assert_eq!(place.only().state, WorktreeState::Merged);
@@ -301,4 +303,68 @@ fn files_that_git_ignores_go_only_when_they_are_named() {
     assert!(place.worktree().join(".env").exists());
     worktree.remove(IgnoredFiles::Removed).unwrap();
     assert!(!place.worktree().exists());
+}
+
+impl Place {
+    /// Adds the worktree of another node.
+    fn another(&self, node: NodeId) -> PathBuf {
+        let folder = of_run(&self.home(), RUN).join(node.to_string());
+        let name = branch(RUN, node);
+        self.git(&["worktree", "add", "--quiet", "-b", &name, folder.to_str().unwrap()]);
+        folder
+    }
+
+    fn judged(&self) -> Result<JudgedFiles, NotJudged> {
+        let nodes = [(NODE, "Coder"), (NodeId(3), "Tester")];
+        let nodes = nodes.map(|(id, label)| (id.to_string(), (id.0 as u64, label.to_owned())));
+        JudgedFiles::in_worktrees(&self.home(), RUN, self.project(), &nodes.into())
+    }
+
+    /// What trial merges leave: worktrees, and refs of snapshots.
+    fn left(&self) -> (usize, String) {
+        let worktrees = self.git(&["worktree", "list", "--porcelain"]);
+        let count = worktrees.lines().filter(|line| line.starts_with("worktree ")).count();
+        (count, self.git(&["for-each-ref", "refs/muster"]))
+    }
+}
+
+#[test]
+fn people_run_3_checks_judge_what_was_written_and_not_the_checkout() {
+    let place = Place::make();
+    let second = place.another(NodeId(3));
+    let files = place.judged().unwrap();
+    assert_eq!((&files.directory, &files.source), (&place.project(), &JudgedSource::Checkout));
+    write(&place.worktree(), "a.txt", "two\n");
+    let files = place.judged().unwrap();
+    assert_eq!(files.source, JudgedSource::Worktree { node: "Coder".to_owned() });
+    assert_eq!(files.directory.canonicalize().unwrap(), place.worktree().canonicalize().unwrap());
+    write(&second, "new.txt", "new\n");
+    let files = place.judged().unwrap();
+    let nodes = vec!["Coder".to_owned(), "Tester".to_owned()];
+    assert_eq!(files.source, JudgedSource::Merge { nodes });
+    let read = |name: &str| fs::read_to_string(files.directory.join(name)).unwrap();
+    assert_eq!(
+        (read("a.txt"), read("new.txt"), read("b.txt")),
+        ("two\n".to_owned(), "new\n".to_owned(), "one\n".to_owned())
+    );
+    assert_eq!(place.read("a.txt"), "one\n", "the checkout is not touched");
+    assert_eq!(place.left().0, 4);
+    files.clear();
+    assert_eq!(place.left(), (3, String::new()), "nothing is left of a trial");
+}
+
+#[test]
+fn a_conflict_between_worktrees_names_nodes_and_files() {
+    let place = Place::make();
+    let second = place.another(NodeId(3));
+    write(&place.worktree(), "a.txt", "two\n");
+    write(&second, "a.txt", "three\n");
+    let conflict = place.judged().map(|_| ()).unwrap_err();
+    let expected = NotJudged::Conflict {
+        node: "Tester".to_owned(),
+        with: "the checkout, Coder".to_owned(),
+        files: vec!["a.txt".to_owned()],
+    };
+    assert_eq!(conflict, expected);
+    assert_eq!(place.left(), (3, String::new()));
 }

@@ -7,11 +7,12 @@ use muster_agents::{OfferedTool, ProviderFamily};
 use muster_core::{
     Json,
     run::{
+        allow::{AllowProposal, AllowRule},
         approval::{Approval, Resolution},
         artifact::Artifact,
         edge::Edge,
         event::RunEvent,
-        id::{ApprovalId, EdgeId, ItemId, NodeId, RunId},
+        id::{AllowRuleId, ApprovalId, EdgeId, ItemId, NodeId, RunId},
         node::Node,
         turn::NodeTurn,
         view::{
@@ -259,13 +260,50 @@ pub struct ResolvedAnswer {
     pub resolution: Option<Resolution>,
 }
 
+/// The rules that an approval could become.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct AllowProposalAnswer {
+    pub proposal: AllowProposal,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct AllowRulesAnswer {
+    /// Oldest first.
+    pub rules: Vec<AllowRuleRow>,
+}
+
+/// A rule, with what it says in words.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AllowRuleRow {
+    #[serde(flatten)]
+    pub rule: AllowRule,
+    /// What it allows, in words.
+    pub text: String,
+    /// Where it holds, in words.
+    pub scope_text: String,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct AllowRuleGone {
+    pub(super) rule_id: AllowRuleId,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct AttentionAnswer {
     /// In runs.
     pub(super) items: Vec<Attention>,
     /// In the work of all workspaces.
     pub(super) work: Vec<WorkAttention>,
+    /// Why a changed `runs.toml` is not in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) settings_fault: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use muster_core::{
     answers::CallKey,
     run::{
         RunAggregate, RunDocument,
-        approval::Approval,
+        approval::{Approval, Verdict},
         command::{CallFiles, Resolve},
         id::{ApprovalId, RunId},
         lookup,
@@ -15,12 +15,13 @@ use muster_core::{
 use muster_store::CatalogueQuery;
 
 use super::{
-    RunDesk, RunTold,
+    RunDesk, RunDriver, RunTold,
     answers::{ApprovalRow, ApprovalsAnswer, AttentionAnswer},
     change::RunChangeRequest,
     fault::{RunCode, RunFault},
     request::ResolutionInput,
 };
+use crate::Caller;
 
 /// Which approvals are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +84,8 @@ impl RunDesk<'_> {
             }
         }
         let work = self.0.work().attention()?;
-        Ok(Json::of(&AttentionAnswer { items: attention::sorted(items), work }))
+        let settings_fault = self.0.driver().and_then(RunDriver::settings_fault);
+        Ok(Json::of(&AttentionAnswer { items: attention::sorted(items), work, settings_fault }))
     }
 
     /// Answers an approval; the first answer counts (RUNS-APP-3).
@@ -93,20 +95,41 @@ impl RunDesk<'_> {
         (input, expected, prefix): (ResolutionInput, Option<String>, String),
         files: CallFiles,
         once: Option<CallKey>,
+        caller: &Caller,
     ) -> RunTold<Json> {
         let missing = || {
             let detail = "status is required: approved, denied or modified";
             RunFault::new(RunCode::MissingField, detail).at(format!("{prefix}status"))
         };
         let run = self.run_of(approval, expected.as_deref())?;
+        let verdict = input.status.ok_or_else(missing)?;
+        let rule = match input.rule {
+            Some(rule) if verdict == Verdict::Approved => {
+                let rule = self.rule_for(run, approval, rule);
+                Some(rule.map_err(|fault| fault.below(&prefix))?)
+            }
+            Some(_) => {
+                let detail = "a rule can only be made with status approved";
+                return Err(RunFault::bad_value(format!("{prefix}rule"), detail));
+            }
+            None => None,
+        };
         let resolve = Resolve {
             approval,
-            verdict: input.status.ok_or_else(missing)?,
+            verdict,
             modified_args: input.modified_args,
             reason: input.reason,
+            rule: rule.as_ref().map(|rule| rule.note.clone()),
             files,
         };
-        self.carry_out(RunChangeRequest::resolve(run, resolve, &prefix).once(once))
+        let made = rule.as_ref().map(|rule| rule.note.id);
+        let make = rule.and_then(|rule| rule.make).map(|make| (make, caller.facts()));
+        let change = RunChangeRequest::resolve(run, resolve, &prefix).once(once).with_rule(make);
+        let answer = self.carry_out(change)?;
+        if let (Some(rule), Some(driver)) = (made, self.0.driver()) {
+            driver.answer_pending(rule)?;
+        }
+        Ok(answer)
     }
 
     /// The run that an approval belongs to.

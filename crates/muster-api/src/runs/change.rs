@@ -2,15 +2,15 @@
 //! transaction.
 
 use muster_core::{
-    Draft, Json,
+    CallFacts, Draft, Json,
     answers::{self, Answers, CallKey, Keep, Taken},
     run::{
         Ask, RunAggregate, RunCommand,
-        command::{CreateRun, EditNode, GraphNodeInput, PutEdge, Resolve},
+        allow::AllowCommand,
+        command::{CreateRun, EditNode, GraphNodeInput, Resolve},
         edge::Actor,
         id::{EdgeId, ItemId, NodeId, RunId},
         layout::{GraphLayout, LayoutChange, Layouts, TooManyPositions},
-        lookup,
         node::PermissionsMode,
     },
 };
@@ -18,11 +18,11 @@ use muster_engine::MultiStreamTransaction;
 use muster_store::StoreError;
 
 use super::{
-    RunDesk, RunTold,
+    RunDesk, RunTold, allow,
     answer::RunResponse,
     fault::{RunCode, RunFault},
     original::Original,
-    request::{CreateRequest, EdgeInput, EditNodeRequest, EditRequest, NodeRequest},
+    request::{CreateRequest, EditNodeRequest, EditRequest, NodeRequest},
     seed,
 };
 use crate::sessions::SaidInput;
@@ -42,21 +42,24 @@ pub struct RunChangeRequest {
     prefix: String,
     /// What a person typed, if the log must not have all of it.
     original: Option<Original>,
+    /// A rule that is made with it, and who makes it.
+    rule: Option<(AllowCommand, CallFacts)>,
 }
 
 impl RunChangeRequest {
-    fn new(run: RunId, ask: Ask, answer: RunResponse) -> Self {
+    pub(super) fn new(run: RunId, ask: Ask, answer: RunResponse) -> Self {
         let asks = vec![ask];
         let layout = None;
         let once = None;
-        Self { run, asks, layout, answer, once, prefix: String::new(), original: None }
+        let prefix = String::new();
+        Self { run, asks, layout, answer, once, prefix, original: None, rule: None }
     }
 
     fn creates(&self) -> bool {
         matches!(self.asks.first(), Some(Ask::CreateRun(_)))
     }
 
-    fn below(mut self, prefix: &str) -> Self {
+    pub(super) fn below(mut self, prefix: &str) -> Self {
         prefix.clone_into(&mut self.prefix);
         self
     }
@@ -72,7 +75,8 @@ impl RunChangeRequest {
     pub fn edit_run(run: RunId, request: EditRequest) -> Self {
         let EditRequest { fields, asks, layout, prefix } = request;
         let original = Original::of_goal(&fields);
-        Self { run, asks, layout, answer: RunResponse::Run, once: None, prefix, original }
+        let answer = RunResponse::Run;
+        Self { run, asks, layout, answer, once: None, prefix, original, rule: None }
     }
 
     pub fn verify(run: RunId) -> Self {
@@ -148,6 +152,13 @@ impl RunChangeRequest {
         Self::new(run, Ask::CancelItem { node, item }, RunResponse::Item(item))
     }
 
+    /// The same together with a new rule.
+    #[must_use]
+    pub(super) fn with_rule(mut self, rule: Option<(AllowCommand, CallFacts)>) -> Self {
+        self.rule = rule;
+        self
+    }
+
     pub(super) fn resolve(run: RunId, resolve: Resolve, prefix: &str) -> Self {
         let answer = RunResponse::Resolved(resolve.approval);
         Self::new(run, Ask::Resolve(Box::new(resolve)), answer).below(prefix)
@@ -190,59 +201,7 @@ impl RunDesk<'_> {
 
     /// Default permissions of nodes.
     pub fn usual_permissions(self) -> PermissionsMode {
-        self.0.options().runs.permissions_mode.unwrap_or(PermissionsMode::Skip)
-    }
-
-    /// Creates an edge, or changes one (RUNS-EDGE-2).
-    pub fn put_edge(
-        self,
-        run: RunId,
-        (input, prefix): (EdgeInput, String),
-        once: Option<CallKey>,
-    ) -> RunTold<Json> {
-        let put = self.edge_of(run, input).map_err(|fault| fault.below(&prefix))?;
-        let from = put.from;
-        let to = put.to;
-        let ask = Ask::PutEdge(put.clone());
-        let change =
-            RunChangeRequest::new(run, ask, RunResponse::Edge(put)).below(&prefix).once(once);
-        self.carry_out(change).map_err(|fault| {
-            if fault.code != RunCode::UnknownNode {
-                return fault;
-            }
-            let is_known = |node| self.node(run, node).is_ok();
-            let end = if is_known(from) && !is_known(to) { "to" } else { "from" };
-            fault.at(format!("{prefix}{end}"))
-        })
-    }
-
-    fn edge_of(self, run: RunId, input: EdgeInput) -> RunTold<PutEdge> {
-        let id = input.id.map(|id| id.parse::<EdgeId>());
-        let id = id.transpose().map_err(|bad| RunFault::bad_value("id", bad.to_string()))?;
-        let known = match id {
-            None => None,
-            Some(id) => self.read(run, |docs| Ok(lookup::find_edge(docs, id)?.cloned()))?,
-        };
-        let end = |given: Option<String>, name: &str, kept: Option<NodeId>| match (given, kept) {
-            (Some(id), _) => id.parse().map_err(|_| {
-                let detail = format!("the run has no node {id:?}");
-                RunFault::new(RunCode::UnknownNode, detail).at(name)
-            }),
-            (None, Some(kept)) => Ok(kept),
-            (None, None) => {
-                let detail = format!("{name} is required: the id of a node");
-                Err(RunFault::new(RunCode::MissingField, detail).at(name))
-            }
-        };
-        Ok(PutEdge {
-            id,
-            from: end(input.from, "from", known.as_ref().map(|edge| edge.from))?,
-            to: end(input.to, "to", known.as_ref().map(|edge| edge.to))?,
-            bidirectional: input.bidirectional,
-            kind: input.kind,
-            label: input.label,
-            auto_deliver: input.auto_deliver,
-        })
+        self.0.options().runs.now().permissions_mode.unwrap_or(PermissionsMode::Gated)
     }
 
     /// Applies the commands durably, and responds.
@@ -282,7 +241,7 @@ impl RunDesk<'_> {
     }
 
     fn attempt(self, change: RunChangeRequest) -> RunTold<Done> {
-        let RunChangeRequest { run, asks, layout, answer, once, .. } = change;
+        let RunChangeRequest { run, asks, layout, answer, once, rule, .. } = change;
         let commands = commands(asks)?;
         let shown = if matches!(answer, RunResponse::Run) {
             self.layout(run)?
@@ -295,12 +254,17 @@ impl RunDesk<'_> {
             }
             answer.written(draft.documents(), draft.events(), layout)
         };
-        if layout.is_none() && once.is_none() {
+        if layout.is_none() && once.is_none() && rule.is_none() {
             let work = move |draft: &mut Draft<'_, RunAggregate>| work(draft, &shown);
             let answer = self.engine().execute::<RunAggregate, Json>(run.stream(), work)?;
             return Ok(Done::Now(answer));
         }
-        let bound = self.engine().transact(move |streams| {
+        let (rule, facts) = rule.unzip();
+        let bound = self.engine().transact_for(facts.unwrap_or_default(), move |streams| {
+            let made = rule.map_or(Ok(Ok(())), |rule| allow::make(streams, &rule))?;
+            if let Err(refusal) = made {
+                return Ok(Err(Stop::Fault(refusal)));
+            }
             let layout = match layout {
                 Some(change) => match moved(streams, run, &change)? {
                     Ok(layout) => layout,

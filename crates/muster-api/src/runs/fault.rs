@@ -67,6 +67,8 @@ codes! {
     UnknownArtifact = 404, "UNKNOWN_ARTIFACT";
     /// Unknown turn.
     UnknownTurn = 404, "UNKNOWN_TURN";
+    /// Unknown allow rule.
+    UnknownRule = 404, "UNKNOWN_RULE";
     /// Unknown queued input.
     UnknownItem = 404, "UNKNOWN_ITEM";
     /// Unknown template.

@@ -22,7 +22,7 @@ impl RunDesk<'_> {
     /// The directory of a new run, with all links resolved: below one of the folders where runs
     /// may work.
     pub(super) fn directory(self, given: Option<&str>) -> RunTold<PathBuf> {
-        let options = &self.0.options().runs;
+        let options = self.0.options().runs.now();
         let served = options.served_dir.clone();
         let missing = || RunFault::new(RunCode::MissingField, "cwd is required").at("cwd");
         let cwd = given.map(PathBuf::from).or(served).ok_or_else(missing)?;
@@ -57,10 +57,9 @@ impl RunDesk<'_> {
             let detail = format!("unknown template {role:?}: GET /api/templates lists all");
             return Err(RunFault::new(RunCode::UnknownTemplate, detail).at("roleTemplate"));
         }
-        let (Some(name), profiles) = (&input.provider_profile, &self.0.options().runs.profiles)
-        else {
-            return Ok(());
-        };
+        let Some(name) = &input.provider_profile else { return Ok(()) };
+        let options = self.0.options().runs.now();
+        let profiles = &options.profiles;
         let fits = |provider, known: &String| {
             known == name && input.provider.is_none_or(|wanted| wanted == provider)
         };

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::schemas::{AnyFields, RunBody, schemas};
+pub use super::allow::{RuleInput, RuleScope};
 
 use self::layout::LayoutInput;
 use super::{
@@ -320,6 +321,9 @@ pub struct ResolutionInput {
     pub modified_args: Option<Map<String, Value>>,
     /// The reason.
     pub reason: Option<String>,
+    /// A rule that approves requests like this one from now on; only with `approved`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleInput>,
 }
 
 /// Reads the body of `POST /api/approvals/ID/resolve`; returns the resolution, the run that the

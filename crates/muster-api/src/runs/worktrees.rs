@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use muster_agents::{NotMerged, Worktree, WorktreeState};
+use muster_agents::{Merged, NotMerged, Worktree, WorktreeState};
 use muster_core::{
     Json,
     run::{
@@ -17,11 +17,13 @@ use muster_core::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     RunDesk, RunTold,
     fault::{RunCode, RunFault},
 };
+use crate::Caller;
 
 /// A larger file is not compared with what would replace it.
 const PRESENT_BYTES_MAX: u64 = 1024 * 1024;
@@ -68,6 +70,9 @@ pub struct MergeOutcome {
     pub files: Vec<String>,
     /// Why it cannot be merged now.
     pub obstacle: Option<String>,
+    /// The commit of a merge that was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// The file that a call would overwrite, as it is now.
@@ -88,21 +93,50 @@ impl RunDesk<'_> {
         Ok(Json::of(&WorktreesAnswer { worktrees }))
     }
 
-    /// Merges the work of a node into the checkout where its run was started.
-    pub fn merge_worktree(self, run: RunId, node: NodeId) -> RunTold<Json> {
+    /// Merges the work of a node into the checkout where its run was started. The task of the run
+    /// gets the commit as evidence.
+    pub fn merge_worktree(self, run: RunId, node: NodeId, caller: &Caller) -> RunTold<Json> {
         let name = node.to_string();
         let unknown =
             || RunFault::new(RunCode::UnknownNode, format!("node {node} has no worktree"));
         let found = self.of_run(run)?.into_iter().find(|worktree| worktree.node_id == name);
-        let merged = found.ok_or_else(unknown)?.merge();
+        let worktree = found.ok_or_else(unknown)?;
+        let merged = worktree.merge();
         let outcome =
             merged.map_err(|error| RunFault::new(RunCode::NotMergeable, error.to_string()))?;
+        self.note_merge(run, &worktree, &outcome, caller);
         Ok(Json::of(&MergeOutcome {
             target: Some(outcome.target),
             into: Some(outcome.into),
             files: outcome.files,
             obstacle: None,
+            commit: outcome.commit,
         }))
+    }
+
+    /// Attaches the commit to the task that the run works on. The work is merged by now: what goes
+    /// wrong here is logged, not returned.
+    fn note_merge(self, run: RunId, worktree: &Worktree, merged: &Merged, caller: &Caller) {
+        let bound = self.read(run, |docs| {
+            let run = lookup::run(docs)?;
+            Ok((run.workspace.clone(), run.task_id.clone()))
+        });
+        let Ok((Some(workspace), Some(task))) = bound else { return };
+        let Some(commit) = &merged.commit else { return };
+        let name = worktree.label.as_deref().unwrap_or("a deleted node");
+        let title = format!("Merged the work of {name} into {}", merged.into);
+        let item = json!({ "kind": "commit", "title": title, "content": merged.files.join("\n") });
+        let arguments = json!({
+            "workspace": workspace,
+            "task": task,
+            "items": [item],
+            "checks": [format!("commit {commit}")],
+        });
+        let Value::Object(arguments) = arguments else { return };
+        let answer = self.0.call_as(caller, "tasks_evidence_capture", arguments);
+        if !answer.success {
+            tracing::warn!(%run, commit, "could not attach the merge to the task");
+        }
     }
 
     fn of_run(self, run: RunId) -> RunTold<Vec<Worktree>> {
@@ -134,6 +168,7 @@ fn viewed(worktree: Worktree) -> WorktreeView {
             into: Some(found.into),
             files: found.files,
             obstacle: None,
+            commit: None,
         },
         Err(NotMerged::Nothing) => MergeOutcome::default(),
         Err(error) => MergeOutcome { obstacle: Some(error.to_string()), ..MergeOutcome::default() },

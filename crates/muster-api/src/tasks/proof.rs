@@ -286,6 +286,11 @@ fn accepted_root(own: &Path, worktrees_count: bool) -> Option<String> {
     root.components().collect::<PathBuf>().to_str().map(str::to_owned)
 }
 
+/// Whether another attempt may succeed once the files are looked at.
+pub(super) fn asks_for_checks(rejection: &TaskRejection) -> bool {
+    unmet_checks(rejection).is_some()
+}
+
 /// The checks because of which a call was refused.
 fn unmet_checks(rejection: &TaskRejection) -> Option<&[CheckGate]> {
     let checks = if let TaskRejection::GateOpen { report, .. } = rejection {

@@ -1,6 +1,9 @@
 //! How task operations run: reads from a snapshot, writes as a draft, stored replies for retries.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use muster_core::{
     CallFacts, Recorded, WorkRefusal,
@@ -16,11 +19,11 @@ use muster_core::{
         wire,
     },
 };
-use muster_engine::{ExecuteError, StoreFailure};
+use muster_engine::{ExecuteError, PendingOutcome, StoreFailure};
 
 use super::{
     in_session,
-    proof::{CheckPolicy, CheckRounds},
+    proof::{CheckPolicy, CheckRounds, asks_for_checks},
     respond::{StepChanged, first, shown},
 };
 use crate::{
@@ -35,7 +38,9 @@ type CallOutcome = Result<CallReply, CallFailure>;
 /// Pure work on a draft that answers, or refuses in the caller's words.
 type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync>;
 /// What a transaction came to.
-pub(super) type WriteOutcome = Result<Result<Envelope, CallFailure>, ExecuteError<TaskRejection>>;
+pub(crate) type WriteOutcome = Result<Result<Envelope, CallFailure>, ExecuteError<TaskRejection>>;
+/// A transaction under way.
+pub(crate) type PendingWrite = PendingOutcome<WriteOutcome>;
 
 /// A piece of work for one transaction.
 pub(crate) struct Write {
@@ -162,20 +167,41 @@ impl Write {
 
     /// Does the work as its own transaction and returns when it is durable. A gate that asks for
     /// checks may take several attempts.
-    pub(crate) fn perform(self, app: &App, scene: Scene) -> Result<Envelope, CallFailure> {
-        let write = Arc::new(self);
-        let scene = Arc::new(scene);
-        let mut rounds = CheckRounds::of(app, &scene, &write.workspace, write.checks);
+    pub(crate) fn perform(
+        self: &Arc<Self>,
+        app: &App,
+        scene: &Arc<Scene>,
+    ) -> Result<Envelope, CallFailure> {
+        let mut rounds = CheckRounds::of(app, scene, &self.workspace, self.checks);
         let mut facts = rounds.first()?;
         loop {
-            match write.attempt(app, &scene, facts) {
+            match self.attempt(app, scene, facts) {
                 Ok(answer) => return answer,
                 Err(ExecuteError::Rejected(rejection)) => match rounds.after(&rejection)? {
                     Some(next) => facts = next,
-                    None => return Err(refusals::explain(&write.workspace, *rejection)),
+                    None => return Err(refusals::explain(&self.workspace, *rejection)),
                 },
                 Err(ExecuteError::Store(StoreFailure(error))) => return Err(error.into()),
             }
+        }
+    }
+
+    /// Starts the only attempt of a write that runs no checks and is made outside of a session.
+    pub(crate) fn begin(self: &Arc<Self>, app: &App, scene: &Arc<Scene>) -> Option<PendingWrite> {
+        if self.checks != CheckPolicy::Refuse || app.session().is_some() {
+            return None;
+        }
+        let stream = self.workspace.stream();
+        let facts = scene.caller.facts();
+        Some(app.engine().begin_for::<TaskAggregate, _>(facts, stream, self.job(scene)))
+    }
+
+    /// The answer of that attempt; `None` if the files that a gate asks about have to be looked at.
+    pub(crate) fn settle(&self, outcome: WriteOutcome) -> Option<Result<Envelope, CallFailure>> {
+        match outcome {
+            Ok(answer) => Some(answer),
+            Err(ExecuteError::Rejected(rejection)) if asks_for_checks(&rejection) => None,
+            Err(error) => Some(Err(failure(&self.workspace, error))),
         }
     }
 
@@ -183,16 +209,25 @@ impl Write {
         if let Some(session) = app.session() {
             return in_session::perform(self, app, scene, (facts, &session));
         }
+        let stream = self.workspace.stream();
+        app.engine().execute_for::<TaskAggregate, _>(facts, stream, self.job(scene))
+    }
+
+    /// The work as the engine runs it.
+    fn job(
+        self: &Arc<Self>,
+        scene: &Arc<Scene>,
+    ) -> impl Fn(&mut TaskDraft<'_>) -> TaskResult<Result<Envelope, CallFailure>> + Send + use<>
+    {
         let write = Arc::clone(self);
         let scene = Arc::clone(scene);
-        let stream = self.workspace.stream();
-        app.engine().execute_for::<TaskAggregate, _>(facts, stream, move |draft| {
+        move |draft| {
             let answer = write.inside(draft, &scene)?;
             if answer.is_err() {
                 draft.clear();
             }
             Ok(answer)
-        })
+        }
     }
 
     /// Does the work as one call of a draft.
@@ -250,21 +285,25 @@ fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> 
 /// Adds the call to the history, once per plan or task: the first event of each is the operation.
 /// Undoable operations have recorded themselves (TASKS-HIST-1).
 pub(crate) fn record_operations(draft: &mut TaskDraft<'_>, intent: &str) -> TaskResult<()> {
-    let mut recorded: Vec<EntityId> = Vec::new();
-    let mut missing: Vec<(usize, EntityId)> = Vec::new();
+    // An import may change thousands of them.
+    let mut recorded: BTreeSet<EntityId> = BTreeSet::new();
+    let mut missing: BTreeMap<EntityId, usize> = BTreeMap::new();
     for (at, Recorded { event, intent, .. }) in draft.call_events().iter().enumerate() {
         if let TaskEvent::OperationRecorded(operation) = event {
-            recorded.push(operation.entity);
+            recorded.insert(operation.entity);
         } else if let Some(Addressed { entity, .. }) = Addressed::in_event(event) {
             if intent.is_some() {
-                recorded.push(entity);
-            } else if missing.iter().all(|(_, known)| *known != entity) {
-                missing.push((at, entity));
+                recorded.insert(entity);
+            } else {
+                missing.entry(entity).or_insert(at);
             }
         }
     }
-    for (at, _) in missing.iter().filter(|(_, entity)| !recorded.contains(entity)) {
-        draft.intend(*at, intent)?;
+    missing.retain(|entity, _| !recorded.contains(entity));
+    let mut places: Vec<usize> = missing.into_values().collect();
+    places.sort_unstable();
+    for at in places {
+        draft.intend(at, intent)?;
     }
     Ok(())
 }

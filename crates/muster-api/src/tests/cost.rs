@@ -11,8 +11,9 @@ use std::{
 use muster_core::{Address, EventQuery, ListQuery, LogPosition, Timestamp};
 use muster_engine::FixedClock;
 use muster_store::{
-    CatalogueQuery, Damage, Description, DocumentRow, EventRow, MemoryStore, ShownRow, Store,
-    StoreError, StoreSnapshot, StreamRow, TextMatches, Transaction,
+    CatalogueQuery, Damage, Description, DocumentRow, EventPlace, EventRow, FoundDocument,
+    MemoryStore, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery,
+    TextMatches, Transaction,
 };
 use serde_json::{Value, json};
 
@@ -99,6 +100,29 @@ impl StoreSnapshot for CountingView<'_> {
     fn searched(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {
         self.rows.fetch_add(1, Ordering::Relaxed);
         self.view.searched(stream, address)
+    }
+
+    fn documents_with(
+        &mut self,
+        query: &StringsQuery<'_>,
+    ) -> Result<Option<Vec<FoundDocument>>, StoreError> {
+        let found = self.view.documents_with(query)?;
+        self.rows.fetch_add(found.as_ref().map_or(0, Vec::len), Ordering::Relaxed);
+        Ok(found)
+    }
+
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError> {
+        let found = self.view.events_with(query);
+        self.count(found)
+    }
+
+    fn indexed_through(&mut self) -> Result<u64, StoreError> {
+        self.view.indexed_through()
+    }
+
+    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+        let events = self.view.log(after, limit);
+        self.count(events)
     }
 
     fn is_searchable(&mut self) -> Result<bool, StoreError> {

@@ -258,7 +258,8 @@ impl WorkDesk<'_> {
 
     /// The root of the project that a directory belongs to; the directory itself if it has none.
     fn root_of(self, directory: &Path) -> RunTold<String> {
-        let roots = &self.0.options().runs.roots;
+        let options = self.0.options().runs.now();
+        let roots = &options.roots;
         let at_directory =
             |fault: RunFault| RunFault { path: Some("directory".to_owned()), ..fault };
         let real = folders::resolve(roots, directory).map_err(at_directory)?;
@@ -271,7 +272,8 @@ impl WorkDesk<'_> {
 
     /// Refuses a root that is not a directory with a project file, by its real path.
     fn expect_project(self, root: &str) -> RunTold<()> {
-        let roots = &self.0.options().runs.roots;
+        let options = self.0.options().runs.now();
+        let roots = &options.roots;
         let at_root = |fault: RunFault| RunFault { path: Some("root".to_owned()), ..fault };
         let real = folders::resolve(roots, Path::new(root)).map_err(at_root)?;
         if real == Path::new(root) && real.join(PROJECT_FILE).is_file() {

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::runs::{
     RunCode, RunFault, RunTold,
+    net::{BranchInput, RevertInput},
     request::{JsonFields, RunBody},
     shape::BodyShape,
 };
@@ -78,6 +79,8 @@ work_bodies! {
     WorkspaceInput: ["workspace"];
     WaiverInput: ["workspace", "task", "check"];
     ReviewInput: ["workspace", "digest"];
+    BranchInput: ["name"];
+    RevertInput: [];
 }
 
 /// What a person decides about the definitions of a project.

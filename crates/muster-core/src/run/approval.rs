@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    allow::RuleNote,
     edge::ActorKind,
     id::{ApprovalId, NodeId, RunId, TurnId},
     moment::Moment,
@@ -73,13 +74,17 @@ pub struct Resolution {
     pub reason: Option<String>,
     /// Who answered.
     pub by: ActorKind,
+    /// The rule that answered instead of a person, or that a person made with the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleNote>,
 }
 
 impl Resolution {
     /// A denial by the runtime.
     pub fn denied(reason: &str) -> Self {
         let reason = Some(reason.to_owned());
-        Self { status: Verdict::Denied, modified_args: None, reason, by: ActorKind::Runtime }
+        let by = ActorKind::Runtime;
+        Self { status: Verdict::Denied, modified_args: None, reason, by, rule: None }
     }
 
     /// The answer to a provider's question that does not become an approval: yes without a gate,

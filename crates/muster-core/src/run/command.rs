@@ -27,6 +27,7 @@ pub use crate::run::{
 use serde_json::{Map, Value};
 
 use crate::run::{
+    allow::RuleNote,
     approval::Verdict,
     artifact::WrittenFile,
     edge::Actor,
@@ -46,7 +47,7 @@ pub struct RunCommand {
     pub ask: Ask,
 }
 
-/// A person's decision about an approval.
+/// A decision about an approval, of a person or of a rule.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resolve {
     pub approval: ApprovalId,
@@ -56,6 +57,8 @@ pub struct Resolve {
     pub modified_args: Option<Map<String, Value>>,
     /// Why.
     pub reason: Option<String>,
+    /// The rule that decides, or that is made with the decision.
+    pub rule: Option<RuleNote>,
     /// Files that were written for the approved call.
     pub files: CallFiles,
 }

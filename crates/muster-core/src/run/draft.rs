@@ -50,6 +50,11 @@ impl<'a> RunDraft<'a> {
         self.now
     }
 
+    /// Who gave the command.
+    pub(crate) fn actor(&self) -> ActorKind {
+        self.by.map_or(ActorKind::Runtime, |by| by.kind)
+    }
+
     pub(crate) fn run(&self) -> Found<&Run> {
         lookup::run(self.docs())
     }

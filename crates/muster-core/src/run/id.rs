@@ -86,6 +86,8 @@ id! {
     SessionId,
     /// An event of a run.
     EventId,
+    /// A rule of a person about what needs no approval.
+    AllowRuleId,
 }
 
 impl RunId {
@@ -145,6 +147,13 @@ impl IdSeed {
     /// The ids that a decision makes, in order; the same seed gives the same ids again.
     pub fn mint(self, now: Timestamp) -> Mint {
         Mint { seed: self, now, count: 0 }
+    }
+
+    /// The seed of another command of the same call, which makes other ids.
+    #[must_use]
+    pub fn next(self) -> Self {
+        const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        Self(self.0.rotate_left(61).wrapping_mul(ODD))
     }
 }
 

@@ -179,6 +179,22 @@ pub struct Completion {
     pub sent_back: bool,
     /// Whether a person sent a message since VERIFY began.
     pub new_input: bool,
+    /// What the orchestrator says about lines of the definition of done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<DoneClaim>,
+}
+
+/// What an agent says about a line of the definition of done.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DoneClaim {
+    /// The number of the line, counted from 1.
+    pub line: u32,
+    /// Whether it is met.
+    pub met: bool,
+    /// What shows it: a file, a test, a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
 }
 
 /// A declaration that was refused, and that waits for a person (RUNS-DONE-2).

@@ -15,7 +15,7 @@ use super::{
     id::{EntityId, EntityKind, PlanId},
     stop::StopReply,
 };
-use crate::{Author, EventStamp, Json, Recorded};
+use crate::{Author, EventStamp, Json, Recorded, text_of};
 
 /// An event in a result.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -93,7 +93,7 @@ pub fn show(recorded: &Recorded<TaskEvent>) -> Option<EventView> {
 
 /// What callers see of an event besides its place, as text; `None` for those that only replay sees.
 pub(super) fn fact(event: &TaskEvent) -> Option<String> {
-    FactView::of(event).map(|fact| Json::of(&fact).to_string())
+    FactView::of(event).map(|fact| text_of(&fact, FACT_BYTES))
 }
 
 /// An event as callers see it, put together from its place and its fact.
@@ -111,6 +111,8 @@ pub(super) fn listed(stamp: &EventStamp<'_>, fact: &str) -> Option<Json> {
     Some(Json::written(text))
 }
 
+/// Capacity for most facts.
+const FACT_BYTES: usize = 512;
 /// Capacity for the position of an event.
 const PLACE_BYTES: usize = 160;
 
@@ -186,6 +188,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
             ClaimChange::Renewed => "claim_renewed",
             ClaimChange::Released => "claim_released",
         },
+        TaskEvent::OriginNoted(noted) => by_kind(noted.kind(), "plan_imported", "task_imported"),
         TaskEvent::TodosWritten(_) => "todos_written",
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }
@@ -208,6 +211,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         TaskEvent::CardsCommitted(committed) => Some((committed.id, committed.plan)),
         TaskEvent::NoteCommitted(committed) => Some((committed.id, committed.plan)),
         TaskEvent::Restored(restored) => Some((restored.subject.id, restored.subject.plan)),
+        TaskEvent::OriginNoted(noted) => Some((noted.subject.id, noted.subject.plan)),
         TaskEvent::CheckWaiverSet(set) => Some((set.task.task.into(), set.task.parent)),
         TaskEvent::ClaimSet(set) => {
             (set.change != ClaimChange::Renewed).then_some((set.task.into(), set.parent))
@@ -283,6 +287,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::ProjectAccepted(_)
         | TaskEvent::ProtectedReviewed(_)
         | TaskEvent::ClaimSet(_)
+        | TaskEvent::OriginNoted(_)
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }

@@ -5,17 +5,20 @@ use std::sync::Arc;
 use axum::extract::State;
 use muster_api::runs::{
     ApprovalsRequest,
-    answers::{ApprovalsAnswer, AttentionAnswer, ResolvedAnswer},
+    answers::{
+        AllowProposalAnswer, AllowRuleGone, AllowRulesAnswer, ApprovalsAnswer, AttentionAnswer,
+        ResolvedAnswer,
+    },
     request::{self, ResolutionInput},
     worktrees::PresentFile,
 };
 use muster_core::run::{
     approval::Verdict,
     command::CallFiles,
-    id::{ApprovalId, RunId},
+    id::{AllowRuleId, ApprovalId, RunId},
 };
 
-use super::request::{AskedRun, RunsReply, ask, tell};
+use super::request::{AskedRun, RunsReply, Sender, ask, tell};
 use crate::{
     request::{Ids, Params, parameters, words},
     server_state::ServerState,
@@ -48,6 +51,12 @@ parameters! {
     }
 }
 
+parameters! {
+    pub(super) struct RulesQuery {
+        "runId" run: Option<RunId>,
+    }
+}
+
 /// Lists approvals, oldest first.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
@@ -61,18 +70,47 @@ pub(super) async fn list(
 /// Answers an approval.
 pub(super) async fn resolve(
     State(site): State<Arc<ServerState>>,
+    sender: Sender,
     Ids(approval): Ids<ApprovalId>,
     asked: AskedRun<ResolutionInput>,
 ) -> RunsReply<ResolvedAnswer> {
     let resolution = request::resolution(asked.body.fields)?;
     let found = ask(&site, move |app| app.runs().run_of(approval, None)).await;
+    let caller = sender.caller();
     let files = match (&found, site.app.driver()) {
         (Ok(run), Some(driver)) if resolution.0.status != Some(Verdict::Denied) => {
             driver.files_for_answer(*run, approval).await
         }
         (_, _) => CallFiles::default(),
     };
-    tell(&site, move |app| app.runs().resolve(approval, resolution, files, asked.once)).await
+    tell(&site, move |app| app.runs().resolve(approval, resolution, files, asked.once, &caller))
+        .await
+}
+
+/// Shows the rules that an approval could become.
+pub(super) async fn proposal(
+    State(site): State<Arc<ServerState>>,
+    Ids(approval): Ids<ApprovalId>,
+) -> RunsReply<AllowProposalAnswer> {
+    tell(&site, move |app| app.runs().allow_proposal(approval)).await
+}
+
+/// Lists allow rules, oldest first.
+pub(super) async fn rules(
+    State(site): State<Arc<ServerState>>,
+    Params(query): Params<RulesQuery>,
+) -> RunsReply<AllowRulesAnswer> {
+    tell(&site, move |app| app.runs().allow_rules(query.run)).await
+}
+
+/// Removes an allow rule.
+pub(super) async fn remove_rule(
+    State(site): State<Arc<ServerState>>,
+    sender: Sender,
+    Ids(rule): Ids<AllowRuleId>,
+) -> RunsReply<AllowRuleGone> {
+    let caller = sender.caller();
+    tell(&site, move |app| app.runs().remove_allow_rule(rule, &caller)).await
 }
 
 /// Reads the file that an approval would overwrite.

@@ -200,8 +200,10 @@ pub(super) async fn worktrees(
 /// Merges the worktree of a node.
 pub(super) async fn merge(
     State(site): State<Arc<ServerState>>,
+    sender: Sender,
     Ids((run, node)): Ids<(RunId, NodeId)>,
     _asked: AskedRun<NoFields>,
 ) -> RunsReply<MergeOutcome> {
-    tell_writing(&site, move |app| app.runs().merge_worktree(run, node)).await
+    let caller = sender.caller();
+    tell_writing(&site, move |app| app.runs().merge_worktree(run, node, &caller)).await
 }

@@ -8,6 +8,7 @@ use muster_api::{
     runs::{
         RunChangeRequest, RunCursor, RunFault, RunsRequest,
         answers::{DoneAnswer, RunAnswer, RunGone, RunsAnswer, RunsHealth},
+        ending::EndingAnswer,
         request::{self, CreateRequest, EditRequest, NoFields},
         rights,
     },
@@ -50,6 +51,14 @@ parameters! {
     pub(super) struct RunQuery {
         "artifacts" artifacts: Option<ArtifactExtent>,
     }
+}
+
+/// Shows what a run came to.
+pub(super) async fn ending(
+    State(site): State<Arc<ServerState>>,
+    Ids(run): Ids<RunId>,
+) -> RunsReply<EndingAnswer> {
+    tell(&site, move |app| app.runs().ending(run)).await
 }
 
 /// `GET /api/health`: open to monitors.

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, sync::Arc};
 
 use axum::{body::Bytes, extract::FromRequestParts, http::request::Parts};
 use muster_api::{
-    App, Json,
+    App, Caller, Json,
     runs::{
         RunCode, RunFault, RunTold,
         request::{JsonFields, RunBody},
@@ -75,6 +75,11 @@ impl<S: Sync> FromRequestParts<S> for Sender {
 }
 
 impl Sender {
+    /// Whom the events of the request name.
+    pub(super) fn caller(self) -> Caller {
+        self.0.caller()
+    }
+
     /// Refuses a field that only a person may set, unless a person sent the request.
     pub(super) fn may_set(self, field: Option<String>) -> RunTold<()> {
         match field {

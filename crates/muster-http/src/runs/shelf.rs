@@ -117,5 +117,5 @@ pub(super) async fn folders(
 /// Lists the programs that can drive a node.
 pub(super) async fn providers(State(site): State<Arc<ServerState>>) -> RunsReply<ProvidersAnswer> {
     let runs = site.app.runs().driver()?.clone();
-    Ok(Reply::written(runs::providers(runs.settings()).await))
+    Ok(Reply::written(runs::providers(&runs.settings()).await))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use muster_api::{App, AppOptions, Toolset};
 use serde_json::{Value, json};
 
-use super::wire::{Wire, call, request};
+use super::wire::{Wire, call, request, stateless};
 use crate::AppBackend;
 
 const WORKSPACE: &str = "nova/pay";
@@ -17,6 +17,12 @@ const CLOSE_WITH_PROOF_MAX: usize = 350;
 const START_MAX: usize = 400;
 const SNAPSHOT_MAX: usize = 1_000;
 const REFUSAL_MAX: usize = 200;
+
+/// Characters around a view of any size: context, time, warnings about the size, events of the call,
+/// and the names of the fields.
+const FRAME_CHARS_MAX: usize = 1_000;
+/// Characters of the line that stands for an answer since the revision of 2026-07-28.
+const LINE_CHARS_MAX: usize = 100;
 
 /// A client and the server it pays for.
 struct Till {
@@ -45,6 +51,17 @@ impl Till {
         let answer = self.ask(tool, arguments).await;
         assert_eq!(answer["success"], true, "{answer}");
         answer
+    }
+
+    /// Without the arguments that a tool does not have.
+    async fn known(&mut self, tool: &str, arguments: Value) -> Value {
+        let listed = self.wire.ask(request(9, "tools/list", json!({"toolset": "full"}))).await;
+        let tools = listed["result"]["tools"].as_array().expect("tools");
+        let known = tools.iter().find(|known| known["name"] == tool).expect("the tool");
+        let known = known["inputSchema"]["properties"].as_object().expect("properties");
+        let Value::Object(mut arguments) = arguments else { panic!("{arguments}") };
+        arguments.retain(|name, _| known.contains_key(name));
+        arguments.into()
     }
 
     async fn start(&mut self, steps: usize) -> Value {
@@ -178,6 +195,52 @@ async fn ease_cost_1_a_model_gets_less_unless_it_asks() {
         assert_eq!(asked["result"]["budget"]["max_chars"], json!(most), "{tool}");
         assert!(whole["result"].get("budget").is_none(), "{tool}");
     }
+}
+
+/// The limit is of the view; what is sent around it does not grow with anything.
+#[tokio::test]
+async fn ease_cost_1_a_whole_answer_is_its_limit_and_a_fixed_frame() {
+    let mut till = Till::open();
+    till.start(40).await;
+    for number in 0..40 {
+        let note = format!("{number} {}", "a long remark ".repeat(20));
+        till.ok("tasks_note", json!({"path": "s:1", "note": note})).await;
+        till.ok("tasks_create", json!({"title": "t".repeat(200), "contract": "c".repeat(900)}))
+            .await;
+    }
+    let views = ["snapshot", "resume_super", "context", "delta", "handoff", "radar", "proof"];
+    for most in [2, 100, 500, 2_000, 8_000] {
+        for name in views {
+            let tool = format!("tasks_{name}");
+            let arguments = json!({"workspace": WORKSPACE, "task": "TASK-001", "max_chars": most});
+            let arguments = till.known(&tool, arguments).await;
+            let older = till.wire.ask(call(1, &tool, arguments.clone())).await;
+            hold_frame(&tool, most, &older["result"], usize::MAX);
+            let named = json!({"name": tool, "arguments": arguments});
+            let newer = till.wire.ask(stateless(2, "tools/call", named)).await;
+            hold_frame(&tool, most, &newer["result"], LINE_CHARS_MAX);
+        }
+        let closing = json!({"resume_max_chars": most, "note": "n".repeat(4_000)});
+        let closed = till.ok("tasks_macro_close_step", closing).await;
+        hold_chars("tasks_macro_close_step", most, &closed);
+    }
+}
+
+/// Hosts give a model either the text of an answer or its structure.
+fn hold_frame(tool: &str, most: usize, result: &Value, line: usize) {
+    let structure = &result["structuredContent"];
+    assert_eq!(structure["success"], true, "{tool}: {structure}");
+    hold_chars(tool, most, structure);
+    let text = result["content"][0]["text"].as_str().expect("text").chars().count();
+    let most = line.min(most + FRAME_CHARS_MAX);
+    assert!(text <= most, "{tool}: {text} characters of text, at most {most}");
+    assert_eq!(result["content"].as_array().map(Vec::len), Some(1), "{tool}");
+}
+
+fn hold_chars(tool: &str, most: usize, answer: &Value) {
+    let chars = answer.to_string().chars().count();
+    let most = most + FRAME_CHARS_MAX;
+    assert!(chars <= most, "{tool}: {chars} characters, at most {most}: {answer}");
 }
 
 /// From the largest to the smallest size, nothing outlives what the next action needs more.

@@ -28,19 +28,20 @@ const QUESTIONS: &[Question] = &[
         since: 1,
         place: "log",
         sql: "SELECT 'the newest position is ' || coalesce(max(global), 0) || ', the streams have \
-              written ' || (SELECT coalesce(sum(seq), 0) FROM stream) FROM event \
-              HAVING coalesce(max(global), 0) <> (SELECT coalesce(sum(seq), 0) FROM stream)",
+              written ' || (SELECT coalesce(sum(head), 0) FROM \
+              (SELECT max(seq) AS head FROM event GROUP BY stream)) FROM event \
+              HAVING coalesce(max(global), 0) <> (SELECT coalesce(sum(head), 0) FROM \
+              (SELECT max(seq) AS head FROM event GROUP BY stream))",
     },
     Question {
         since: 2,
         place: "stream",
-        sql: "SELECT stream.name || ' has head ' || stream.seq || ', its events go from ' || \
-              coalesce(min(event.seq), 0) || ' to ' || coalesce(max(event.seq), 0) || ' with ' || \
-              count(event.seq) || ' events' \
+        sql: "SELECT stream.name || ' has events from ' || coalesce(min(event.seq), 0) || ' to ' \
+              || coalesce(max(event.seq), 0) || ' with ' || count(event.seq) || ' events' \
               FROM stream LEFT JOIN event ON event.stream = stream.id GROUP BY stream.id \
-              HAVING stream.seq <> coalesce(max(event.seq), 0) \
-              OR count(event.seq) <> coalesce(max(event.seq) - min(event.seq) + 1, 0) \
-              OR stream.ended = 0 AND coalesce(min(event.seq), 1) <> 1",
+              HAVING count(event.seq) <> coalesce(max(event.seq) - min(event.seq) + 1, 0) \
+              OR stream.ended = 0 AND coalesce(min(event.seq), 1) <> 1 \
+              OR stream.ended = 1 AND count(event.seq) = 0",
     },
     Question {
         since: 4,
@@ -59,6 +60,13 @@ const QUESTIONS: &[Question] = &[
         place: "search",
         sql: "SELECT document || ' is found by a string, but is not a document' FROM searched \
               WHERE document NOT IN (SELECT id FROM document)",
+    },
+    Question {
+        since: 8,
+        place: "search",
+        sql: "SELECT 'events are indexed up to ' || v || ', which the log has not reached' \
+              FROM meta WHERE k = 'events_indexed' \
+              AND v > (SELECT coalesce(max(global), 0) FROM event)",
     },
     Question {
         since: 1,

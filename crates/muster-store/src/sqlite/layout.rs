@@ -20,6 +20,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("layout/5.sql"),
     include_str!("layout/6.sql"),
     include_str!("layout/7.sql"),
+    include_str!("layout/8.sql"),
+    include_str!("layout/9.sql"),
 ];
 
 /// The layout of a file.

@@ -1,6 +1,7 @@
 //! One connection with its settings, and the translation of its errors.
 
 use std::{
+    cell::OnceCell,
     ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
@@ -18,11 +19,16 @@ use crate::{SqliteOptions, StoreAccess, StoreError};
 
 /// Statements kept ready per connection; more than this crate has, so none is ever parsed twice.
 const STATEMENTS_CACHED_MAX: usize = 128;
+/// Page size of a new store; an older one keeps its own. Every page that a write changes is written
+/// twice, to the log and at a checkpoint, and small ones hold less of what has not changed.
+pub(super) const PAGE_BYTES: u32 = 2_048;
 /// A write-ahead log larger than this is cut back when it is reset.
 const WAL_KEPT_BYTES_MAX: u32 = 64 * 1024 * 1024;
 /// Page cache of the writer. Every agent has its own process, so memory counts; what is not cached
 /// here comes from the system's page cache, which all of them share.
 const WRITER_CACHE_KIB: u32 = 512;
+/// The same for the one writer of many callers.
+const SHARED_WRITER_CACHE_KIB: u32 = 4_096;
 /// Page cache of one reader. SQLite drops it whenever another connection commits and fills it again
 /// from whatever thread reads next; the allocator keeps the memory for the thread that filled it.
 /// So this much is held per thread that reads, not per reader.
@@ -46,6 +52,8 @@ pub(super) struct Link {
     path: PathBuf,
     wait_bound: Duration,
     wal_pages: Arc<AtomicU32>,
+    /// Known after the first commit.
+    page_bytes: OnceCell<u32>,
 }
 
 impl Link {
@@ -92,7 +100,9 @@ impl Link {
         let connection =
             opened.map_err(|error| translate(path, wait_bound, "opened the file", &error))?;
         let wal_pages = Arc::new(AtomicU32::new(0));
-        let mut link = Self { connection, path: path.to_owned(), wait_bound, wal_pages };
+        let path = path.to_owned();
+        let mut link =
+            Self { connection, path, wait_bound, wal_pages, page_bytes: OnceCell::new() };
         match link.configure(role, options) {
             Ok(()) => Ok(link),
             Err(error) => Err(link.failed("configured the connection", &error)),
@@ -119,9 +129,13 @@ impl Link {
                 "PRAGMA query_only = ON; PRAGMA cache_size = -{READER_CACHE_KIB};"
             )),
             Role::Writer => {
+                let cache_kib = match options.one_caller {
+                    true => WRITER_CACHE_KIB,
+                    false => SHARED_WRITER_CACHE_KIB,
+                };
                 connection.execute_batch(&format!(
-                    "PRAGMA journal_size_limit = {WAL_KEPT_BYTES_MAX}; \
-                     PRAGMA cache_size = -{WRITER_CACHE_KIB};"
+                    "PRAGMA page_size = {PAGE_BYTES}; PRAGMA cache_size = -{cache_kib}; \
+                     PRAGMA journal_size_limit = {WAL_KEPT_BYTES_MAX};"
                 ))?;
                 let pages = Arc::clone(&self.wal_pages);
                 connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
@@ -151,9 +165,13 @@ impl Link {
         }
     }
 
-    /// Pages in the write-ahead log after this connection's newest commit.
-    pub(super) fn wal_pages(&self) -> u32 {
-        self.wal_pages.load(Ordering::Relaxed)
+    /// Bytes of pages in the write-ahead log after this connection's newest commit.
+    pub(super) fn wal_bytes(&self) -> u64 {
+        let page_bytes = self.page_bytes.get_or_init(|| {
+            let sql = "PRAGMA page_size";
+            self.connection.query_row(sql, [], |row| row.get(0)).unwrap_or(PAGE_BYTES)
+        });
+        u64::from(self.wal_pages.load(Ordering::Relaxed)) * u64::from(*page_bytes)
     }
 
     /// The limit of busy waits of this connection.

@@ -81,12 +81,12 @@ impl SqliteStore {
         let log = wal::path(&self.path);
         let refuse = |error: io::Error| StoreError::of_file(&log, &error);
         if !self.writer.is_on_disk()
-            || !wal::is_suspicious(&log, link.known_frames()?).map_err(refuse)?
+            || !wal::is_suspicious(&self.path, link.known_frames()?).map_err(refuse)?
         {
             return Ok(());
         }
         let mut turn = self.writer.turn()?;
-        let Some(tear) = wal::tear(&log).map_err(refuse)? else { return Ok(()) };
+        let Some(tear) = wal::tear(&self.path).map_err(refuse)? else { return Ok(()) };
         let kept = keep::torn(&self.path)?;
         tracing::error!(
             frame = tear.frame,

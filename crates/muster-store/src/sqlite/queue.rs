@@ -13,7 +13,10 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError, mpsc},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{self, SendError, Sender, SyncSender},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -29,6 +32,17 @@ pub(super) struct WriterQueue {
     door: PathBuf,
     desk: PathBuf,
     idle: Mutex<Option<Locks>>,
+    /// The thread that waits in the kernel, which cannot be cancelled. It starts with the first
+    /// wait and stays: in a busy store every write waits.
+    waiter: Mutex<Option<Sender<QueuedWait>>>,
+}
+
+/// A wait that the thread takes over.
+struct QueuedWait {
+    locks: Locks,
+    at_door: bool,
+    /// Without a receiver, the bound is over: the locks are released as soon as they are taken.
+    reply: SyncSender<io::Result<Locks>>,
 }
 
 /// The two open lock files; closing a file releases its lock.
@@ -48,7 +62,7 @@ impl WriterQueue {
     pub(super) fn new(directory: &Path) -> Self {
         let door = directory.join("muster.door");
         let desk = directory.join("muster.lock");
-        Self { door, desk, idle: Mutex::new(None) }
+        Self { door, desk, idle: Mutex::new(None), waiter: Mutex::new(None) }
     }
 
     /// Waits for the right to write, at most until the bound is over.
@@ -60,18 +74,34 @@ impl WriterQueue {
             locks.door.unlock().map_err(|error| self.failed(&error))?;
             return Ok(WriteTicket { queue: self, locks: Some(locks) });
         }
-        let (sender, receiver) = mpsc::sync_channel(1);
-        // Waiting in the kernel cannot be cancelled, so a thread does it. If the bound passes
-        // first, the receiver is dropped, and the locks are released as soon as the thread gets
-        // them.
-        let waiting = move || drop(sender.send(locks.acquire(at_door)));
-        let spawned = thread::Builder::new().name("muster-queue".to_owned()).spawn(waiting);
-        spawned.map_err(|error| self.failed(&error))?;
+        let (reply, receiver) = mpsc::sync_channel(1);
+        self.take_over(QueuedWait { locks, at_door, reply })?;
         match receiver.recv_timeout(bound.saturating_sub(started.elapsed())) {
             Ok(Ok(locks)) => Ok(WriteTicket { queue: self, locks: Some(locks) }),
             Ok(Err(error)) => Err(self.failed(&error)),
             Err(_) => Err(StoreError::Busy { waited_ms: milliseconds(started.elapsed()) }),
         }
+    }
+
+    /// Lets the thread wait; after an earlier wait whose bound is over, it waits for that first.
+    fn take_over(&self, wait: QueuedWait) -> Result<(), StoreError> {
+        let mut waiter = self.waiter.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wait = wait;
+        if let Some(thread) = &*waiter {
+            match thread.send(wait) {
+                Ok(()) => return Ok(()),
+                Err(SendError(returned)) => wait = returned,
+            }
+        }
+        let (queue, waits) = mpsc::channel();
+        let serve = move || waits.into_iter().for_each(QueuedWait::serve);
+        let spawned = thread::Builder::new().name("muster-queue".to_owned()).spawn(serve);
+        spawned.map_err(|error| self.failed(&error))?;
+        if queue.send(wait).is_err() {
+            return Err(self.failed(&io::Error::other("the waiting thread ended")));
+        }
+        *waiter = Some(queue);
+        Ok(())
     }
 
     /// Takes the right to write if it is free.
@@ -80,7 +110,13 @@ impl WriterQueue {
         if attempt(&locks.desk).map_err(|error| self.failed(&error))? {
             return Ok(Some(WriteTicket { queue: self, locks: Some(locks) }));
         }
+        self.keep(locks);
         Ok(None)
+    }
+
+    /// Keeps files that have no lock for the next caller.
+    fn keep(&self, locks: Locks) {
+        *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(locks);
     }
 
     /// Whether anything was ever written to the store of this directory.
@@ -119,6 +155,13 @@ impl WriteTicket<'_> {
     }
 }
 
+impl QueuedWait {
+    fn serve(self) {
+        let Self { locks, at_door, reply } = self;
+        drop(reply.send(locks.acquire(at_door)));
+    }
+}
+
 impl Locks {
     fn acquire(self, at_door: bool) -> io::Result<Self> {
         if !at_door {
@@ -144,7 +187,7 @@ impl Drop for WriteTicket<'_> {
         let Some(locks) = self.locks.take() else { return };
         // A file that could not be unlocked is closed here, which releases it too.
         if locks.desk.unlock().is_ok() {
-            *self.queue.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(locks);
+            self.queue.keep(locks);
         }
     }
 }

@@ -247,7 +247,7 @@ fn found(row: &Row<'_>) -> rusqlite::Result<(Address, u64, Index)> {
 ///
 /// Neighbouring entries share two of their characters. Every third one, and the last, exclude
 /// nearly as much as all of them.
-fn grams(text: &str) -> Vec<String> {
+pub(super) fn grams(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let Some(last) = characters.len().checked_sub(GRAM_CHARS) else { return Vec::new() };
     let starts = (0..last).step_by(GRAM_CHARS).chain([last]);

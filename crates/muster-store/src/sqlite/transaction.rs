@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use muster_core::{Address, Index, LogPosition};
 use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params};
 
-use super::{pieces, search, view::View, writer::WriteTurn};
+use super::{event_search, link::Link, pieces, search, view::View, writer::WriteTurn};
 use crate::{
-    Append, DocumentChange, DocumentPieces, DocumentRow, EventRow, StoreError, StoreSnapshot as _,
-    Transaction, position,
+    Append, DocumentChange, DocumentPieces, DocumentRow, EventEntries, EventRow, StoreError,
+    StoreSnapshot as _, Transaction, position,
 };
 
 pub(super) struct SqliteTransaction<'a> {
@@ -34,16 +34,11 @@ impl<'a> SqliteTransaction<'a> {
         Ok(Self { view: View::new(turn)?, broken: None })
     }
 
-    fn write(&mut self, append: &Append<'_>, seq: u64) -> Result<(), StoreError> {
+    fn write(&mut self, append: &Append<'_>) -> Result<(), StoreError> {
         let stream = match self.view.stream(append.stream)? {
-            Some(stream) => {
-                if !append.events.is_empty() {
-                    self.run("moved a head", UPDATE_STREAM, params![stream, seq])?;
-                }
-                stream
-            }
+            Some(stream) => stream,
             None => {
-                self.run("added a stream", INSERT_STREAM, params![append.stream, seq])?;
+                self.run("added a stream", INSERT_STREAM, [append.stream])?;
                 self.view.link().connection.last_insert_rowid()
             }
         };
@@ -75,6 +70,7 @@ impl<'a> SqliteTransaction<'a> {
     /// Removes every event and document of a stream.
     fn empty(&mut self, stream: &str) -> Result<(), StoreError> {
         let Some(stream) = self.view.stream(stream)? else { return Ok(()) };
+        event_search::remove_all(self.view.link(), stream)?;
         self.run("removed a stream's events", REMOVE_EVENTS, [stream])?;
         search::remove_all(self.view.link(), stream)?;
         self.run("removed a stream's pieces", REMOVE_STREAM_PIECES, [stream])?;
@@ -210,6 +206,16 @@ impl<'a> SqliteTransaction<'a> {
         self.run("removed a document", REMOVE_DOCUMENT, [id]).map(drop)
     }
 
+    fn change_index(
+        &mut self,
+        change: impl FnOnce(&Link) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        change(self.view.link()).inspect_err(|error| self.broken = Some(error.clone()))
+    }
+
     fn run(
         &self,
         action: &'static str,
@@ -243,8 +249,7 @@ const COUNT_PIECES: &str = "SELECT count(*) FROM piece WHERE id BETWEEN ?1 AND ?
 const REMOVE_STREAM_PIECES: &str = "\
     DELETE FROM piece WHERE id >> 20 IN \
     (SELECT id FROM document WHERE stream = ?1 AND (marks & 256) <> 0)";
-const UPDATE_STREAM: &str = "UPDATE stream SET seq = ?2 WHERE id = ?1";
-const INSERT_STREAM: &str = "INSERT INTO stream (name, seq) VALUES (?1, ?2)";
+const INSERT_STREAM: &str = "INSERT INTO stream (name) VALUES (?1)";
 const END_STREAM: &str = "UPDATE stream SET ended = 1 WHERE name = ?1";
 const REMOVE_EVENTS: &str = "DELETE FROM event INDEXED BY event_by_seq WHERE stream = ?1";
 const REMOVE_DOCUMENTS: &str = "DELETE FROM document INDEXED BY document_by_name WHERE stream = ?1";
@@ -271,8 +276,8 @@ impl Transaction for SqliteTransaction<'_> {
             return Err(error.clone());
         }
         let head = self.next_head(append)?;
-        self.write(append, head.seq).inspect_err(|error| self.broken = Some(error.clone()))?;
-        self.view.advance(head.global);
+        self.write(append).inspect_err(|error| self.broken = Some(error.clone()))?;
+        self.view.advance(append.stream, head);
         Ok(())
     }
 
@@ -297,18 +302,23 @@ impl Transaction for SqliteTransaction<'_> {
             return Err(error.clone());
         }
         let head = self.next_head(last)?;
-        let emptied = self.empty(last.stream).and_then(|()| self.write(last, head.seq));
+        let emptied = self.empty(last.stream).and_then(|()| self.write(last));
         let ended = emptied.and_then(|()| self.mark_ended(last.stream));
         ended.inspect_err(|error| self.broken = Some(error.clone()))?;
-        self.view.advance(head.global);
+        self.view.advance_to_end(last.stream, head);
         Ok(())
     }
 
     fn rebuild_search(&mut self) -> Result<(), StoreError> {
-        if let Some(error) = &self.broken {
-            return Err(error.clone());
-        }
-        search::rebuild(self.view.link()).inspect_err(|error| self.broken = Some(error.clone()))
+        self.change_index(search::rebuild)
+    }
+
+    fn index_events(&mut self, entries: &EventEntries<'_>) -> Result<(), StoreError> {
+        self.change_index(|link| event_search::add(link, entries))
+    }
+
+    fn clear_event_index(&mut self) -> Result<(), StoreError> {
+        self.change_index(event_search::clear)
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreError> {

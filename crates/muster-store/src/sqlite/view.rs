@@ -6,15 +6,23 @@ use muster_core::{Address, EventOrder, EventQuery, ListQuery, LogPosition, Times
 use rusqlite::{OptionalExtension as _, Params, Row, params, params_from_iter};
 
 use super::{
+    event_search,
     link::Link,
     listing::{self, EventBounds, document_columns, event_columns},
     row::{document, event},
     search::{self, SearchedIds},
 };
 use crate::{
-    CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot, StreamRow,
-    TextMatches,
+    CatalogueQuery, DocumentRow, EventPlace, EventRow, FoundDocument, ShownRow, StoreError,
+    StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches,
 };
+
+/// The number of a stream's newest event; the stream keeps it even after its end.
+macro_rules! head {
+    () => {
+        "(SELECT coalesce(max(seq), 0) FROM event INDEXED BY event_by_seq WHERE stream = stream.id)"
+    };
+}
 
 /// Reads through a connection that is inside a transaction.
 pub(super) struct View<L> {
@@ -56,10 +64,19 @@ impl<L: Deref<Target = Link>> View<L> {
         Ok(self.look_up(stream)?.is_some_and(|stream| stream.ended))
     }
 
-    /// Accounts for what the transaction itself has appended.
-    pub(super) fn advance(&mut self, global: u64) {
-        self.global = global;
+    /// Accounts for what the transaction itself has appended to a stream.
+    pub(super) fn advance(&mut self, stream: &str, head: LogPosition) {
+        self.global = head.global;
         self.searched = None;
+        self.known = self.known.take().filter(|known| known.name == stream);
+        if let Some(known) = &mut self.known {
+            known.seq = head.seq;
+        }
+    }
+
+    /// The same for the last events of a stream.
+    pub(super) fn advance_to_end(&mut self, stream: &str, head: LogPosition) {
+        self.advance(stream, head);
         self.known = None;
     }
 
@@ -70,7 +87,7 @@ impl<L: Deref<Target = Link>> View<L> {
 
     fn look_up(&mut self, name: &str) -> Result<Option<&KnownStream>, StoreError> {
         if self.known.as_ref().is_none_or(|known| known.name != name) {
-            let sql = "SELECT id, seq, ended FROM stream WHERE name = ?1";
+            let sql = concat!("SELECT id, ", head!(), ", ended FROM stream WHERE name = ?1");
             let read = |row: &Row<'_>| {
                 let (id, seq, ended) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 Ok(KnownStream { name: name.to_owned(), id, seq, ended })
@@ -208,12 +225,19 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         };
         match listing::first_after(prefix) {
             None => {
-                let sql = "SELECT name, seq, ended FROM stream WHERE name >= ?1 ORDER BY name";
+                let sql = concat!(
+                    "SELECT name, ",
+                    head!(),
+                    ", ended FROM stream WHERE name >= ?1 ORDER BY name"
+                );
                 self.many("listed streams", sql, [prefix], read)
             }
             Some(end) => {
-                let sql = "SELECT name, seq, ended FROM stream WHERE name >= ?1 AND name < ?2 \
-                           ORDER BY name";
+                let sql = concat!(
+                    "SELECT name, ",
+                    head!(),
+                    ", ended FROM stream WHERE name >= ?1 AND name < ?2 ORDER BY name"
+                );
                 self.many("listed streams", sql, [prefix, &end], read)
             }
         }
@@ -299,6 +323,25 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
 
     fn is_searchable(&mut self) -> Result<bool, StoreError> {
         search::is_complete(&self.link)
+    }
+
+    fn documents_with(
+        &mut self,
+        query: &StringsQuery<'_>,
+    ) -> Result<Option<Vec<FoundDocument>>, StoreError> {
+        self.found_documents(query)
+    }
+
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError> {
+        self.found_events(query)
+    }
+
+    fn indexed_through(&mut self) -> Result<u64, StoreError> {
+        event_search::indexed_through(&self.link)
+    }
+
+    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+        self.log_after(after, limit)
     }
 
     fn brief(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {

@@ -17,13 +17,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::link::PAGE_BYTES;
+
 /// Bytes of the log before its first frame, and of a frame before its page.
 const HEAD_BYTES: usize = 32;
 const FRAME_HEAD_BYTES: usize = 24;
 /// First bytes of a log; the lowest bit is set if checksums use big-endian words.
 const MAGIC: u32 = 0x377F_0682;
-/// Page size if the head of the log is unreadable.
-const PAGE_BYTES: u32 = 4096;
+/// Where a database file has its page size, in two bytes.
+const PAGE_BYTES_AT: u64 = 16;
 
 /// How many frames of an earlier turn to skip while looking for one of this turn: a turn's frames
 /// are contiguous, and damage that hides this many in a row hides more than a start can find.
@@ -56,11 +58,15 @@ pub(super) fn path(database: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// Reads a whole log, if there is one. A concurrent writer may look like a tear.
-pub(super) fn tear(log: &Path) -> io::Result<Option<Tear>> {
-    let Some(file) = existing(log)? else { return Ok(None) };
+/// Reads the whole log of a database file, if there is one. A concurrent writer may look like a
+/// tear.
+pub(super) fn tear(database: &Path) -> io::Result<Option<Tear>> {
+    let Some(file) = existing(&path(database))? else { return Ok(None) };
     let mut file = BufReader::new(file);
-    let Some(head) = Head::read(&mut file)? else { return Ok(None) };
+    let Some(mut head) = Head::read(&mut file)? else { return Ok(None) };
+    if !head.whole {
+        head.page_bytes = page_bytes(database)?;
+    }
     let mut walk = Walk::after(&head);
     let mut page = vec![0; head.page_bytes as usize];
     let mut frame = [0; FRAME_HEAD_BYTES];
@@ -70,9 +76,23 @@ pub(super) fn tear(log: &Path) -> io::Result<Option<Tear>> {
     Ok(walk.tear.filter(|tear| tear.commits > 0))
 }
 
+/// The page size of a database file, or that of a new store if it is not there; 65,536 is written
+/// as one.
+fn page_bytes(database: &Path) -> io::Result<u32> {
+    let Some(mut file) = existing(database)? else { return Ok(PAGE_BYTES) };
+    file.seek(SeekFrom::Start(PAGE_BYTES_AT))?;
+    let mut bytes = [0; 2];
+    let is_there = filled(&mut file, &mut bytes)?;
+    Ok(match u32::from(u16::from_be_bytes(bytes)) {
+        1 => 65_536,
+        bytes if is_there && bytes.is_power_of_two() => bytes,
+        _ => PAGE_BYTES,
+    })
+}
+
 /// Whether a log may be torn, judged by the heads of the frames after those that SQLite knows.
-pub(super) fn is_suspicious(log: &Path, known_frames: u64) -> io::Result<bool> {
-    let Some(mut file) = existing(log)? else { return Ok(false) };
+pub(super) fn is_suspicious(database: &Path, known_frames: u64) -> io::Result<bool> {
+    let Some(mut file) = existing(&path(database))? else { return Ok(false) };
     let Some(head) = Head::read(&mut file)? else { return Ok(false) };
     if !head.whole {
         return Ok(true);
@@ -98,6 +118,7 @@ pub(super) fn is_suspicious(log: &Path, known_frames: u64) -> io::Result<bool> {
 struct Head {
     whole: bool,
     big_endian: bool,
+    /// Zero if the head is damaged.
     page_bytes: u32,
     salts: [u8; 8],
     checksum: Checksum,
@@ -115,7 +136,7 @@ impl Head {
         let big_endian = if known { magic & 1 == 1 } else { cfg!(target_endian = "big") };
         let checksum = Checksum::stored(&bytes, 24);
         let whole = known && Checksum::default().over(&bytes[..24], big_endian) == checksum;
-        let page_bytes = if whole { word(&bytes, 8) } else { PAGE_BYTES };
+        let page_bytes = if whole { word(&bytes, 8) } else { 0 };
         let mut salts = [0; 8];
         salts.copy_from_slice(&bytes[16..24]);
         Ok(Some(Self { whole, big_endian, page_bytes, salts, checksum }))

@@ -22,12 +22,12 @@ use super::{
 };
 use crate::{SqliteOptions, StoreAccess, StoreError};
 
-/// A write-ahead log of this many pages (32 MiB) is checkpointed after a commit.
-const CHECKPOINT_PAGES: u32 = 8_000;
+/// A write-ahead log of this many bytes is checkpointed after a commit.
+const CHECKPOINT_BYTES: u64 = 32 * 1024 * 1024;
 /// How much further the log must grow before the next attempt, when readers prevented a reset.
-const CHECKPOINT_AGAIN_PAGES: u32 = 2_000;
-/// Beyond this many pages (128 MiB) the writer waits for readers, so that the log can start over.
-const RESTART_PAGES: u32 = 32_000;
+const CHECKPOINT_AGAIN_BYTES: u64 = 8 * 1024 * 1024;
+/// Beyond this many bytes the writer waits for readers, so that the log can start over.
+const RESTART_BYTES: u64 = 128 * 1024 * 1024;
 /// How long the writer waits for them.
 const RESTART_WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -53,10 +53,12 @@ pub(super) struct SqliteWriter {
 #[derive(Default)]
 struct Slot {
     taken: bool,
+    /// Callers that wait for it: only then a system call has to wake one.
+    waiting: usize,
     link: Option<Link>,
     /// The log that the connection writes.
     log: Option<FileIdentity>,
-    next_checkpoint: u32,
+    next_checkpoint: u64,
     /// Whether the log may contain remains of a failed transaction.
     suspect: bool,
 }
@@ -87,10 +89,13 @@ impl SqliteWriter {
         self.refuse_looking()?;
         let started = Instant::now();
         let bound = self.options.wait_bound;
+        let mut slot = self.slot();
+        slot.waiting += 1;
         let (mut slot, _) = self
             .freed
-            .wait_timeout_while(self.slot(), bound, |slot| slot.taken)
+            .wait_timeout_while(slot, bound, |slot| slot.taken)
             .unwrap_or_else(PoisonError::into_inner);
+        slot.waiting -= 1;
         if slot.taken {
             return Err(StoreError::Busy { waited_ms: milliseconds(started.elapsed()) });
         }
@@ -225,18 +230,18 @@ impl WriteTurn<'_> {
 
     /// Checkpoints the log once it has grown; a failure does not affect committed data.
     pub(super) fn checkpoint_if_grown(&mut self) {
-        let pages = self.wal_pages();
+        let bytes = self.wal_bytes();
         let mut slot = self.writer.slot();
-        if pages < CHECKPOINT_PAGES {
-            slot.next_checkpoint = CHECKPOINT_PAGES;
+        if bytes < CHECKPOINT_BYTES {
+            slot.next_checkpoint = CHECKPOINT_BYTES;
             return;
         }
-        if pages < slot.next_checkpoint {
+        if bytes < slot.next_checkpoint {
             return;
         }
-        slot.next_checkpoint = pages + CHECKPOINT_AGAIN_PAGES;
+        slot.next_checkpoint = bytes + CHECKPOINT_AGAIN_BYTES;
         drop(slot);
-        let folded = if pages < RESTART_PAGES {
+        let folded = if bytes < RESTART_BYTES {
             self.checkpoint("PASSIVE", Duration::ZERO)
         } else {
             self.checkpoint("RESTART", RESTART_WAIT_MAX)
@@ -244,7 +249,7 @@ impl WriteTurn<'_> {
         if let Err(error) = folded {
             self.discard();
             let failures = self.writer.checkpoint_failures.fetch_add(1, Ordering::Relaxed) + 1;
-            tracing::warn!(%error, failures, pages, "could not checkpoint the write-ahead log");
+            tracing::warn!(%error, failures, bytes, "could not checkpoint the write-ahead log");
         }
     }
 
@@ -319,7 +324,9 @@ impl Drop for WriteTurn<'_> {
         let mut slot = self.writer.slot();
         slot.link = link;
         slot.taken = false;
-        self.writer.freed.notify_one();
+        if slot.waiting > 0 {
+            self.writer.freed.notify_one();
+        }
     }
 }
 

@@ -60,6 +60,8 @@ struct WaitingInRun {
     #[serde(default)]
     ref_id: Option<String>,
     title: String,
+    detail: Option<String>,
+    advice: Option<String>,
     since: Moment,
 }
 
@@ -82,19 +84,24 @@ impl Waiting {
                 key: format!("{APPROVAL} {id}"),
                 kind: APPROVAL.to_owned(),
                 title: format!("{} asks: {asks}", run_name(runs, approval.run_id)),
+                detail: None,
                 next: format!("muster run approve {}", text::short_id(&id)),
                 since: approval.requested_at,
             }
         });
         let others = self.items.iter().filter(|item| item.kind != APPROVAL).map(|item| {
-            let WaitingInRun { kind, run_id, node_id, ref_id, title, since } = item;
+            let WaitingInRun { kind, run_id, node_id, ref_id, title, detail, advice, since } = item;
             let node = node_id.map(|node| node.to_string()).unwrap_or_default();
             let reference = ref_id.as_deref().unwrap_or_default();
+            let watch = format!("muster run watch {}", text::short_id(&run_id.to_string()));
             WaitingItem {
                 key: format!("{kind} {run_id} {node} {reference}"),
                 kind: kind.clone(),
                 title: format!("{}: {title}", run_name(runs, *run_id)),
-                next: format!("muster run watch {}", text::short_id(&run_id.to_string())),
+                detail: detail.clone(),
+                next: advice
+                    .as_ref()
+                    .map_or_else(|| watch.clone(), |say| format!("{say} ({watch})")),
                 since: *since,
             }
         });
@@ -112,6 +119,7 @@ fn of_work(item: &WorkAttention) -> WaitingItem {
         key: format!("{kind} {} {task} {}", item.workspace, place.join(" ")),
         kind,
         title: format!("{task} {}", item.title).trim_start().to_owned(),
+        detail: None,
         next: item.advice.clone(),
         since: item.since,
     }
@@ -142,5 +150,12 @@ fn shown(screen: Screen, item: &WaitingItem) -> String {
     let room = screen.columns().saturating_sub(2);
     let what = screen.paint(Tone::Strong, &cut(&spelled_out(&item.title), room));
     let next = format!("{}  {}", ago(item.since.0), item.next);
-    format!("{what}\n  {}\n", screen.paint(Tone::Faint, &next))
+    format!("{what}\n  {}\n{}", screen.paint(Tone::Faint, &next), detail(screen, item))
+}
+
+/// The last lines of a failure.
+fn detail(screen: Screen, item: &WaitingItem) -> String {
+    let room = screen.columns().saturating_sub(4);
+    let lines = item.detail.as_deref().unwrap_or_default().lines();
+    lines.map(|line| format!("    {}\n", cut(&spelled_out(line), room))).collect()
 }

@@ -215,7 +215,7 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<(Arc<App>, Serving)> {
     let app = Arc::new(App::open(AppOptions {
         storage_dir: home.store(),
         keeps_house: true,
-        runs: RunOptions::of(&settings, vec![home.folder.clone()]),
+        runs: RunOptions::of(&settings, vec![home.folder.clone()]).into(),
         ..AppOptions::default()
     })?);
     let options = ServerOptions {
@@ -286,8 +286,8 @@ fn give(client: &Client, id: ApprovalId) {
         &id.to_string(),
         ResolutionInput {
             status: Some(Verdict::Approved),
-            modified_args: None,
             reason: Some("a moment has passed".to_owned()),
+            ..Default::default()
         },
     );
     if let Err(error) = given {

@@ -1,5 +1,6 @@
 //! `muster init`: sets a project up, from its file to the agents that work in it.
 
+mod plans;
 mod project;
 
 use std::{
@@ -105,6 +106,7 @@ pub(crate) fn run(settings: &Settings, init: &InitCommand) -> anyhow::Result<Exi
         next.add(command, "accept the checks; until then none of them runs");
     }
     let (connected, is_complete) = connect(settings, init.yes, &mut next)?;
+    plans::offer(settings, &project, init.yes, &mut next);
     if has_checks {
         next.add("muster check", "run the checks");
     }

@@ -6,6 +6,7 @@ mod default_agent;
 pub(crate) mod graph;
 mod inbox;
 mod line;
+mod rules;
 mod stray_word;
 pub(crate) mod watch;
 
@@ -43,10 +44,13 @@ Examples:
   muster run start 'Explain this repository'
                                             by an agent that is found on this machine
   muster run start 'Make the tests pass' --graph team.toml --provider claude
+  muster run start 'Tidy up' --no-questions  the agent does not ask before it acts
   muster run watch ID                       follow one; Ctrl+C ends the watching only
   muster run pause ID --now                 end the turns in flight, too
   muster run approve ID                     shows the request and asks; --yes does not ask
   muster run approve ID --arguments '{\"command\": \"ls\"}'
+  muster run approve ID --always --for run  approve it, and requests like it from now on
+  muster run rules                          what is always allowed; --remove ID takes it back
   muster run deny ID --reason 'not on main'
   muster run inbox ID                       what waits for its nodes, and what failed
   muster run resend ID INPUT                give an input that failed to its node again"
@@ -83,6 +87,10 @@ struct Start {
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 
+    /// Let nodes work without asking, unless the graph says otherwise: only a person can
+    #[arg(long)]
+    no_questions: bool,
+
     /// Print the id of the run and return at once
     #[arg(long)]
     detach: bool,
@@ -114,6 +122,7 @@ enum Action {
     },
     Approve(approval::ApproveRequest),
     Deny(approval::DenyRequest),
+    Rules(rules::RulesRequest),
     /// Show the inputs that wait for the nodes of a run, and those that failed
     ///
     /// An input fails when every turn that took it failed. Its node does not get it again until
@@ -162,6 +171,10 @@ pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
         Some(Action::Stop { id }) => wish(id, StatusWish::Stopped, false)?,
         Some(Action::Approve(approve)) => return approval::approve(&client, approve),
         Some(Action::Deny(deny)) => approval::deny(&client, deny)?,
+        Some(Action::Rules(listed)) => {
+            let id = listed.run.as_deref().map(|id| find(&client, id)).transpose()?;
+            rules::run(&client, listed, id.as_deref(), &run.look)?;
+        }
         Some(Action::Inbox { id }) => inbox::show(&client, &find(&client, id)?, &run.look)?,
         Some(Action::Resend { id, input }) => {
             inbox::resend(&client, &find(&client, id)?, input)?;
@@ -179,7 +192,10 @@ fn begin(client: &Client, start: &Start, look: &Look) -> anyhow::Result<ExitCode
         Some(file) => graph::read(file)?,
         None => graph::single(),
     };
-    let graph = start.agent.staff(client, graph)?;
+    let mut graph = start.agent.staff(client, graph)?;
+    if start.no_questions {
+        graph.ask_nothing();
+    }
     let dir = start.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let dir = dir.canonicalize().with_context(|| format!("no directory {}", dir.display()))?;
     let goal = start.goal.as_deref().unwrap_or_default();

@@ -119,7 +119,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         keeps_house: true,
         ctree_max_chars: Some(settings.get(&CTREES_MAX_CHARS)?.value),
         proof_log_days: Some(settings.get(&PROOF_LOG_DAYS)?.value),
-        runs: RunOptions::of(&runs.settings, runs.roots),
+        runs: RunOptions::of(&runs.settings, runs.roots).into(),
         ..AppOptions::default()
     })?);
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
@@ -241,6 +241,7 @@ async fn answer(
             "other machines can reach this server over plain HTTP: put TLS in front of it"
         );
     }
+    tokio::spawn(run_settings::follow(Arc::clone(&app), installation.storage_dir.clone()));
     output::print(&announcement(&server, &installation)?)?;
     tracing::info!(address = %server.address(), "listening");
     if manner.opens_page {

@@ -12,7 +12,7 @@ use crate::{
     config::{Settings, ValueSource},
     output,
     people::{InWorkspace, Look},
-    screen::{Color, Screen, Tone},
+    screen::{Color, Screen, Tone, spelled_out},
     storage,
     workspace::{self, ResolvedWorkspace, Surroundings, WorkspaceReason},
 };
@@ -85,6 +85,15 @@ struct FoundServer<'a> {
     #[serde(flatten)]
     health: &'a Health,
     access: Access,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings_fault: Option<String>,
+}
+
+/// What the server says about its settings of runs.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SettingsReport {
+    settings_fault: Option<String>,
 }
 
 /// Whether the server accepts our token.
@@ -116,12 +125,26 @@ pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result
         source: client.source(),
         health: &health,
         access,
+        settings_fault: settings_fault(&client, access),
     };
     status.look.print(&found, |screen| {
-        Ok(head(screen) + &server_lines(screen, &client, &health, access)?)
+        let lines = server_lines(screen, &client, &health, access)?;
+        let fault = found
+            .settings_fault
+            .as_deref()
+            .map(|fault| format!("  settings {}\n", screen.paint(Tone::Bad, &spelled_out(fault))));
+        Ok(head(screen) + &lines + &fault.unwrap_or_default())
     })?;
     let works = health.status == "ok" && access == Access::Granted;
     Ok(if works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Why the server does not use the `runs.toml` that is there.
+fn settings_fault(client: &Client, access: Access) -> Option<String> {
+    match access {
+        Access::Granted => client.get::<SettingsReport>("/api/attention").ok()?.settings_fault,
+        Access::Refused => None,
+    }
 }
 
 /// Asks the server about its state, and whether it accepts our token.

@@ -8,6 +8,7 @@ mod files;
 mod found;
 mod inputs;
 mod isolated;
+mod judged;
 mod killed;
 mod line;
 mod lists;
@@ -18,6 +19,8 @@ pub(crate) mod node_tools;
 mod nodes;
 mod paging;
 mod places;
+mod reloaded;
+mod rules;
 mod safety;
 mod shield;
 mod sockets;
@@ -110,6 +113,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Agents of a few lines of shell, by the name of their profile.
 const AGENTS: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 
 [profiles.custom.default]
 command = ["sh", "-c", """

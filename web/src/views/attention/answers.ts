@@ -1,11 +1,26 @@
 // Answers to waiting items, as calls to the server.
-import { get, operation, patch, post } from "../../api/client";
+import { get, operation, patch, post, remove } from "../../api/client";
 import type { AnswerKind } from "../../state/attention";
-import type { Attention, Resolution, Run, WorkAttention } from "../../api/wire";
+import type { AllowProposal, AllowRule, Attention, Resolution, Run, WorkAttention } from "../../api/wire";
 
 /** Answers an approval. */
 export async function resolve(approval: string, resolution: Resolution): Promise<void> {
   await post("/api/approvals/{approval}/resolve", { path: { approval }, body: { resolution } });
+}
+
+/** The rules that a request could become. */
+export async function proposal(approval: string): Promise<AllowProposal> {
+  return (await get("/api/approvals/{approval}/rule", { path: { approval } })).proposal;
+}
+
+/** What is allowed without asking. */
+export async function rules(): Promise<AllowRule[]> {
+  return (await get("/api/allow-rules")).rules;
+}
+
+/** Requests that a rule allowed wait for a person again. */
+export async function removeRule(rule: string): Promise<void> {
+  await remove("/api/allow-rules/{rule}", { path: { rule } });
 }
 
 /** Resumes a run. */

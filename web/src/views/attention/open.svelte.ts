@@ -1,10 +1,11 @@
 // Which waiting item is open, and whether a key may answer it now.
 import { answered, chosen, CLOSED, GUARD_MS, mayAnswer, opened, type Guard } from "../../state/guard";
+import type { Asking } from "../../state/attention";
 import { waitingKey, type Waiting } from "../../state/waiting";
 
 export class OpenItem {
-  /** What the detail view should show: a field for a reason, for arguments, or for a reply. */
-  asking = $state<"deny" | "edit" | "reply" | undefined>();
+  /** What the detail view should show: a field for a reason, arguments or a reply, or the rules that it can become. */
+  asking = $state<Asking | undefined>();
   waiving = $state(false);
   key = $state<string | undefined>();
   /** Whether keys answer the open item, for the hints on its buttons. */

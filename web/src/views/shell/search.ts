@@ -2,9 +2,11 @@
 import { get, operation } from "../../api/client";
 import type { Hit } from "../../api/wire";
 import { hitKey, hitPlace, hitWords, joinedHits } from "../../state/search";
+import { runName } from "../../state/run_names";
 import type { Command } from "../../ui/commands.svelte";
 import type { Findings } from "../../ui/Palette.svelte";
 import { router } from "../../ui/router.svelte";
+import { runsList } from "../runs/list.svelte";
 
 const PAGE = 20;
 const PLACES_MAX = 40;
@@ -26,9 +28,15 @@ export async function* search(words: string, signal: AbortSignal): AsyncGenerato
     names = { ...names, ...answer.runs };
     looked += answer.lookedAt;
     cursor = answer.page.nextCursor ?? undefined;
-    const found = hits.slice(0, PLACES_MAX).map((hit) => command(hit, runId ? "" : (names[hit.runId] ?? "")));
+    const found = hits.slice(0, PLACES_MAX).map((hit) => command(hit, runId ? "" : named(hit.runId, names)));
     yield { found: [...work, ...found], note: note(hits.length, looked, cursor !== undefined, runId !== undefined) };
   } while (cursor && hits.length < PLACES_MAX && !signal.aborted);
+}
+
+/** The run as lists name it, by its goal where it has no name of its own. */
+function named(id: string, names: Readonly<Record<string, string>>): string {
+  const run = runsList.runs.find((one) => one.id === id);
+  return run ? runName(run) : (names[id] ?? "");
 }
 
 const WORK_MAX = 8;

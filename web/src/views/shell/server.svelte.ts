@@ -7,6 +7,8 @@ const LOOK_MS = 3_000;
 
 class Server {
   reach = $state<Reach>("unknown");
+  /** How often the server came back. What was loaded once, and failed, is loaded again when this changes. */
+  returns = $state(0);
   signedIn = $state<boolean | undefined>();
   /** What this browser may do. */
   role = $state<Role>("agent");
@@ -20,6 +22,7 @@ class Server {
   constructor() {
     onReach((fact) => {
       if (fact === "unauthorized") this.signedIn = false;
+      if (fact !== "lost" && this.reach === "lost") this.returns += 1;
       this.reach = fact === "lost" ? "lost" : "reached";
       if (fact === "lost") this.#look();
     });

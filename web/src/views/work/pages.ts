@@ -18,6 +18,8 @@ const STRIDE_GROWTH = 8;
 /** Dependencies that are resolved in one request. */
 const NAMED_MAX = 30;
 const DEPENDENTS_MAX = 100;
+/** Plans that a task can be moved to. */
+const PLANS_MAX = 200;
 
 export interface Named {
   workspace: string;
@@ -101,6 +103,12 @@ export async function relations(target: Named, needs: readonly string[]): Promis
     neededBy: [...after.plans, ...after.tasks].map(relatedRow),
     neededByTotal: after.plans_pagination.total + after.tasks_pagination.total,
   };
+}
+
+/** The plans of a workspace, by name. */
+export async function plansOf(workspace: string): Promise<Related[]> {
+  const { plans } = await operation("tasks_context", { workspace, plans_limit: PLANS_MAX, tasks_limit: 1 });
+  return plans.map(relatedRow);
 }
 
 /** A plan or task by its id, with its title. */

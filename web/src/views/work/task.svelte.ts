@@ -249,6 +249,12 @@ export class TaskState {
     return this.#said(await this.act("edit", work));
   }
 
+  /** Moves the task to another plan; returns why it was refused, or nothing. */
+  async moveTo(plan: string): Promise<string> {
+    const revision = { expected_revision: this.whole?.target.revision ?? 0 };
+    return this.#said(await this.act("edit", () => operation("tasks_move", { ...this.#target(), ...revision, plan })));
+  }
+
   /** Moves it to another status, with the same gates as for agents. */
   setStatus(status: Status): Promise<boolean> {
     if (status === "DONE") return this.complete();

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    provider::reading::{Amount, by_word, items, lenient},
+    provider::{
+        reading::{Amount, items, lenient},
+        worded::by_word,
+    },
     settings::McpCommand,
 };
 
@@ -116,7 +119,7 @@ pub(super) struct Updated {
 
 /// An update of an agent during a turn.
 #[derive(Deserialize)]
-#[serde(tag = "sessionUpdate", remote = "Self")]
+#[serde(remote = "Self")]
 pub(super) enum AcpUpdate {
     #[serde(rename = "agent_message_chunk")]
     Said { content: AcpChunk },
@@ -204,7 +207,7 @@ pub(super) struct ToolUpdate {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", remote = "Self", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(remote = "Self", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum ToolContent {
     Content {
         content: AcpChunk,

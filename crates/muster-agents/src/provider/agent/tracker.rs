@@ -200,7 +200,7 @@ mod tests {
 
     fn resolution(status: Verdict) -> Resolution {
         let reason = Some("too risky".to_owned());
-        Resolution { status, modified_args: None, reason, by: ActorKind::User }
+        Resolution { status, modified_args: None, reason, by: ActorKind::User, rule: None }
     }
 
     /// Abbreviated names of events.

@@ -3,15 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{ending::ClaudeTurnEnd, limit::OfLimit};
-use crate::provider::reading::{by_word, items, lenient};
+use crate::provider::{
+    reading::{items, lenient, readable},
+    worded::by_word,
+};
 
 /// A line of the program's output.
 #[derive(Deserialize)]
-#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeLine {
     System(System),
     StreamEvent {
@@ -81,7 +84,7 @@ pub(super) struct System {
 
 /// A piece of a message that is being streamed.
 #[derive(Deserialize)]
-#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeStreamEvent {
     MessageStart {},
     ContentBlockStart {},
@@ -93,7 +96,7 @@ pub(super) enum ClaudeStreamEvent {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeDelta {
     #[serde(rename = "text_delta")]
     Text { text: String },
@@ -120,11 +123,18 @@ impl ClaudeMessage {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum Content {
     Text(String),
-    Blocks(#[serde(deserialize_with = "items")] Vec<ClaudeBlock>),
+    Blocks(Vec<ClaudeBlock>),
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Ok(match Value::deserialize(source)? {
+            Value::String(text) => Self::Text(text),
+            other => Self::Blocks(readable(other)),
+        })
+    }
 }
 
 impl Default for Content {
@@ -134,7 +144,7 @@ impl Default for Content {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", remote = "Self", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeBlock {
     Text {
         text: String,
@@ -157,11 +167,18 @@ pub(super) enum ClaudeBlock {
 }
 
 /// The output of a tool.
-#[derive(Deserialize)]
-#[serde(untagged)]
 pub(super) enum Output {
     Text(String),
-    Parts(#[serde(deserialize_with = "items")] Vec<ClaudePart>),
+    Parts(Vec<ClaudePart>),
+}
+
+impl<'de> Deserialize<'de> for Output {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Ok(match Value::deserialize(source)? {
+            Value::String(text) => Self::Text(text),
+            other => Self::Parts(readable(other)),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -191,7 +208,7 @@ pub(super) struct ResultMeta {
 
 /// A request of the program.
 #[derive(Deserialize)]
-#[serde(tag = "subtype", remote = "Self", rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub(super) enum ClaudeRequest {
     CanUseTool {
         tool_name: String,

@@ -7,11 +7,14 @@ use muster_core::run::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::provider::reading::{Count, by_word, items, lenient};
+use crate::provider::{
+    reading::{Count, items, lenient},
+    worded::by_word,
+};
 
 /// An item of the agent's work.
 #[derive(Deserialize)]
-#[serde(tag = "type", remote = "Self", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(remote = "Self", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum CodexItem {
     AgentMessage {
         id: String,

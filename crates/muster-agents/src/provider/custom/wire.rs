@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 use crate::{
     provider::{
         NO_CAPS, OfferedTool,
-        reading::{Amount, Count, by_word, items, lenient},
+        reading::{Amount, Count, items, lenient},
+        worded::by_word,
     },
     settings::McpCommand,
     tools::ToolAnswer,
@@ -145,7 +146,7 @@ pub(crate) struct ProgramLine {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", remote = "Self", rename_all_fields = "camelCase")]
+#[serde(remote = "Self", rename_all_fields = "camelCase")]
 pub(crate) enum ProgramMessage {
     #[serde(rename = "ready")]
     Ready {

@@ -9,7 +9,6 @@ use crate::run::{
     command::{GATED_TASK_TOOLS, Resolve, ToolRequest},
     decide::reject,
     draft::RunDraft,
-    edge::ActorKind,
     event::{ApprovalResolved, ToolCall, ToolCompleted, ToolError, ToolResult},
     id::TurnId,
     inbox::{ItemKind, rules as inbox_rules},
@@ -100,7 +99,7 @@ pub(crate) fn close_denied(
     Ok(())
 }
 
-/// A person's decision.
+/// The decision of a person, or of a rule that a person made.
 pub(crate) fn resolve(draft: &mut RunDraft<'_>, resolve: &Resolve) -> Found<()> {
     let approval = lookup::approval(draft.docs(), resolve.approval)?.clone();
     check(&approval, resolve)?;
@@ -108,7 +107,8 @@ pub(crate) fn resolve(draft: &mut RunDraft<'_>, resolve: &Resolve) -> Found<()> 
         status: resolve.verdict,
         modified_args: resolve.modified_args.clone(),
         reason: resolve.reason.clone(),
-        by: ActorKind::User,
+        by: draft.actor(),
+        rule: resolve.rule.clone(),
     };
     let args = resolve.modified_args.clone().unwrap_or_else(|| approval.tool.args.clone());
     let request = match approval.tool.executor {

@@ -106,6 +106,7 @@ pub(crate) fn set_status(draft: &mut RunDraft<'_>, wish: &SetStatus) -> Found<()
                 docs_sync: wish.docs_sync,
                 sent_back: false,
                 new_input: false,
+                claims: Vec::new(),
             };
             phase::declare(draft, completion)?;
             if wish.interrupt {

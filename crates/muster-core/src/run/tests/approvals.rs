@@ -35,6 +35,7 @@ fn resolve(approval: ApprovalId, verdict: Verdict) -> Ask {
         verdict,
         modified_args: None,
         reason: None,
+        rule: None,
         files: CallFiles::default(),
     }))
 }
@@ -45,6 +46,7 @@ fn modify(approval: ApprovalId, args: Value) -> Ask {
         verdict: Verdict::Modified,
         modified_args: Some(object(args)),
         reason: None,
+        rule: None,
         files: CallFiles::default(),
     }))
 }
@@ -254,6 +256,7 @@ fn a_denied_tool_is_completed_and_never_started() {
         verdict: Verdict::Denied,
         modified_args: None,
         reason: Some("too risky".to_owned()),
+        rule: None,
         files: CallFiles::default(),
     }));
     let events = room.user(deny);

@@ -208,6 +208,7 @@ impl Room {
                     verdict: *verdict,
                     modified_args: modified.then(|| approval.tool.args.clone()),
                     reason: None,
+                    rule: None,
                     files: CallFiles::default(),
                 };
                 (Actor::USER, Ask::Resolve(Box::new(resolve)))

@@ -320,13 +320,14 @@ fn one_cause_is_one_item_with_its_reason() {
         let items = attention::sorted(items);
         items.into_iter().map(|item| (item.kind, item.title)).collect::<Vec<_>>()
     };
-    let title = "orchestrator: auth_required: why; the run is paused".to_owned();
+    let title = "orchestrator: its program is not logged in: why; the run is paused".to_owned();
     assert_eq!(items(&room), [(AttentionKind::NodeFailed, title)]);
     room.wish(StatusWish::Running);
     assert_eq!(room.ready(), [lead], "resuming lets the lead try again");
     let turn = room.prompt(lead);
     room.fail(turn, TurnReason::TurnTimeout);
-    let title = "orchestrator: 1 input failed: turn_timeout: why; the run is paused".to_owned();
+    let title =
+        "orchestrator: 1 input failed: the turn took too long: why; the run is paused".to_owned();
     assert_eq!(items(&room), [(AttentionKind::InputFailed, title)]);
     room.wish(StatusWish::Running);
     let title = "orchestrator: 1 input failed".to_owned();

@@ -12,7 +12,7 @@ use crate::{
         id::{EdgeId, ItemId, ToolId, TurnId},
         inbox::HandoffStatus,
         node::{Provider, WaitMode},
-        record::GlobalMode,
+        record::{DoneClaim, GlobalMode},
         shape::words,
         tool::arguments::tools,
     },
@@ -288,6 +288,9 @@ pub struct CompleteRun {
     /// Artifacts that show it.
     #[serde(default)]
     pub artifacts: Vec<ArtifactInput>,
+    /// For each line of the definition of done, whether it is met and what shows that.
+    #[serde(default, rename = "doneWhen")]
+    pub claims: Vec<DoneClaim>,
 }
 
 /// A reason.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::run::{
     RunRejection,
-    bounds::{filled, list},
+    bounds::{filled, list, text},
     command::{AskUser, CallFiles, CompleteRun, NodeRef, ToolRequest, WaitFor},
     decide::reject,
     draft::RunDraft,
@@ -214,6 +214,11 @@ fn complete_run(
     }
     filled("summary", &complete.summary, limits::PROSE_CHARS_MAX)?;
     send::links(draft, &complete.artifacts)?;
+    list("doneWhen", &complete.claims, limits::DONE_LINES_MAX)?;
+    for claim in &complete.claims {
+        let evidence = claim.evidence.as_deref().unwrap_or_default();
+        text("doneWhen.evidence", evidence, limits::RESOLUTION_REASON_CHARS_MAX)?;
+    }
     let run = draft.run()?;
     if run.phase != Phase::Execute || run.status != RunStatus::Running {
         return reject(RunRejection::WrongPhase { phase: run.phase });
@@ -236,6 +241,7 @@ fn complete_run(
         docs_sync: true,
         sent_back: false,
         new_input: false,
+        claims: complete.claims.clone(),
     };
     phase::declare(draft, completion)?;
     Ok(ToolReply::Status { status: "accepted" })

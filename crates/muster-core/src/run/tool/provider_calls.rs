@@ -148,6 +148,7 @@ fn use_grant(
         modified_args: None,
         reason: Some("carried_over".to_owned()),
         by: ActorKind::User,
+        rule: None,
     };
     approval_rules::answer(draft, &approval, &resolution)?;
     begin(draft, turn, tool)

@@ -116,3 +116,36 @@ words! {
         Muster = "muster",
     }
 }
+
+impl TurnReason {
+    /// The reason as a person reads it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::UserInterrupt => "interrupted",
+            Self::RunPaused => "the run was paused",
+            Self::ServerRestart => "the server was restarted",
+            Self::ServerShutdown => "the server was stopped",
+            Self::NodeStopped => "the node was stopped",
+            Self::NodeReset => "the node was reset",
+            Self::NodeDeleted => "the node was deleted",
+            Self::RunDeleted => "the run was deleted",
+            Self::RunCompleted => "the run was completed",
+            Self::SpawnFailed => "its program could not be started",
+            Self::HandshakeFailed => "its program did not answer at the start",
+            Self::Exited => "its program ended during the turn",
+            Self::Silent => "its program wrote nothing for too long",
+            Self::TurnTimeout => "the turn took too long",
+            Self::ProtocolError => "its program wrote something that cannot be read",
+            Self::ProviderError => "its program reported an error",
+            Self::RateLimited => "the provider takes no more requests for now",
+            Self::AuthRequired => "its program is not logged in",
+            Self::ContextOverflow => "the conversation is too long for the model",
+            Self::TemplateMissing => "the template of its role is missing",
+            Self::PromptTooLarge => "the prompt is too long",
+            Self::WorktreeFailed => "its worktree could not be made",
+            Self::BudgetExceeded => "a limit was exceeded",
+            Self::StoreFailed => "the store could not be written",
+        }
+    }
+}

@@ -10,10 +10,14 @@ use crate::run::{
     approval::Approval,
     id::{NodeId, RunId},
     moment::Moment,
-    node::Node,
+    node::{LastTurn, Node},
     record::{Run, RunStatus, StatusCode},
     shape::words,
+    turn::TurnReason,
 };
+
+/// Lines of a failure that are shown.
+const DETAIL_LINES: usize = 5;
 
 words! {
     /// What a person is needed for.
@@ -57,6 +61,12 @@ pub struct Attention {
     pub ref_id: Option<String>,
     /// A short description.
     pub title: String,
+    /// The end of what is known of a failure, in lines: what its program wrote last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<&'static str>,
     /// Since when.
     pub since: Moment,
 }
@@ -69,6 +79,8 @@ pub fn of_approval(approval: &Approval) -> Option<Attention> {
         node_id: Some(approval.node_id),
         ref_id: Some(approval.approval_id.to_string()),
         title: format!("{}: {}", approval.kind, approval.tool.name),
+        detail: None,
+        advice: None,
         since: approval.requested_at,
     })
 }
@@ -81,7 +93,14 @@ pub fn of_node(node: &Node) -> Vec<Attention> {
         node_id: Some(node.id),
         ref_id: node.last_turn.as_ref().map(|last| last.turn_id.to_string()),
         title: crate::text::cut(&format!("{}: {title}", node.label), 200),
+        detail: None,
+        advice: Some(advice(kind)),
         since,
+    };
+    let failed = |item: Attention| Attention {
+        detail: node.last_turn.as_ref().and_then(last_lines),
+        advice: Some(advice_after(node.last_turn.as_ref().map(|last| last.reason), item.kind)),
+        ..item
     };
     let ended = node.last_turn.as_ref().map_or(node.last_activity_at, |last| last.ended_at);
     let mut items = Vec::new();
@@ -89,9 +108,9 @@ pub fn of_node(node: &Node) -> Vec<Attention> {
         items.push(item(AttentionKind::Question, question.asked_at, question.text.clone()));
     }
     if node.failed_inputs > 0 {
-        items.push(item(AttentionKind::InputFailed, ended, failed_inputs(node)));
+        items.push(failed(item(AttentionKind::InputFailed, ended, failed_inputs(node))));
     } else if node.failed && node.retry.is_none() {
-        items.push(item(AttentionKind::NodeFailed, ended, failure(node)));
+        items.push(failed(item(AttentionKind::NodeFailed, ended, failure(node))));
     }
     if node.violation {
         let title = "changed files that it may not change".to_owned();
@@ -116,9 +135,49 @@ fn failed_inputs(node: &Node) -> String {
 /// Why a node failed, as far as it is known.
 fn failure(node: &Node) -> String {
     let Some(last) = &node.last_turn else { return "failed".to_owned() };
-    match &last.detail {
-        Some(detail) => format!("{}: {detail}", last.reason),
-        None => last.reason.name().to_owned(),
+    let reason = last.reason.words();
+    match last.detail.as_deref().and_then(|detail| detail.lines().next()) {
+        Some(detail) => format!("{reason}: {detail}"),
+        None => reason.to_owned(),
+    }
+}
+
+/// The last lines of a failure that has more than one.
+fn last_lines(last: &LastTurn) -> Option<String> {
+    let detail = last.detail.as_deref()?;
+    let lines: Vec<&str> = detail.lines().filter(|line| !line.trim().is_empty()).collect();
+    let tail = &lines[lines.len().saturating_sub(DETAIL_LINES)..];
+    (lines.len() > 1).then(|| tail.join("\n"))
+}
+
+/// What to do about a failure.
+fn advice_after(reason: Option<TurnReason>, kind: AttentionKind) -> &'static str {
+    match (reason, kind) {
+        (Some(TurnReason::AuthRequired), _) => {
+            "log in with the agent's own command, then start the node"
+        }
+        (Some(TurnReason::SpawnFailed), _) => {
+            "install the program or correct runs.toml, then start the node"
+        }
+        (Some(TurnReason::RateLimited), _) => {
+            "wait until the provider takes requests again, then start the node"
+        }
+        (_, kind) => advice(kind),
+    }
+}
+
+fn advice(kind: AttentionKind) -> &'static str {
+    match kind {
+        AttentionKind::Approval => "approve it or deny it with a reason",
+        AttentionKind::Question => "answer with a message to the node",
+        AttentionKind::Stall => "look at the last turns; send a message, or resume the run",
+        AttentionKind::NodeFailed => "look at its log; start the node, or send it a message",
+        AttentionKind::InputFailed => "send the input again, or delete it",
+        AttentionKind::VerifyFailed => "look at the report; send the lead a message, then resume",
+        AttentionKind::Budget => "raise the limit, then continue",
+        AttentionKind::Violation => "look at the changes; start the node to let it go on",
+        AttentionKind::Restart => "resume the run",
+        AttentionKind::Refused => "finish or cancel what is open, then complete the run",
     }
 }
 
@@ -137,6 +196,8 @@ fn refused(run: &Run) -> Option<Attention> {
         node_id: Some(refused.node_id),
         ref_id: Some(refused.turn_id.to_string()),
         title: crate::text::cut(&title, 200),
+        detail: None,
+        advice: Some(advice(AttentionKind::Refused)),
         since: refused.at,
     })
 }
@@ -163,6 +224,8 @@ fn halted(run: &Run) -> Option<Attention> {
         node_id: reason.node_id,
         ref_id: run.stall.as_ref().and_then(|stall| stall.turn_id).map(|id| id.to_string()),
         title: format!("{}: {}", run.name, reason.message),
+        detail: None,
+        advice: Some(advice(kind)),
         since: reason.at,
     })
 }

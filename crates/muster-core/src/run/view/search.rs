@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::history::LoggedEvent;
+pub use crate::SearchWords;
 use crate::{
+    EventStrings, SearchTopic,
     run::{
         RunEvent, RunFact,
         artifact::Artifact,
@@ -14,16 +16,12 @@ use crate::{
         moment::Moment,
         shape::words,
     },
-    text,
 };
 
 /// Characters of a question at most.
 pub const QUESTION_CHARS_MAX: usize = 200;
 /// Files of one diff that are listed one by one; the number of the others is given.
 pub const FILES_TOLD_MAX: usize = 20;
-/// Characters of an excerpt before and after the match.
-const EXCERPT_CHARS_BEFORE: usize = 40;
-const EXCERPT_CHARS_BEHIND: usize = 160;
 
 words! {
     /// What was found.
@@ -71,38 +69,10 @@ pub struct Hit {
     pub further: Option<usize>,
 }
 
-/// The search: words that must all occur, in any order and case.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SearchWords(Vec<String>);
-
 impl SearchWords {
-    /// The words of a text; nothing when it has none.
-    pub fn of(text: &str) -> Option<Self> {
-        let words = text.split(text::is_whitespace).filter(|word| !word.is_empty());
-        let words: Vec<String> = words.map(folded).collect();
-        (!words.is_empty()).then_some(Self(words))
-    }
-
-    /// The text around the first word, if all of them occur.
-    fn excerpt(&self, text: &str) -> Option<String> {
-        let folded = folded(text);
-        let first = folded.find(self.0.first()?)?;
-        if !self.0.iter().all(|word| folded.contains(word)) {
-            return None;
-        }
-        let at = text::chars(&folded[..first]);
-        let begin = at.saturating_sub(EXCERPT_CHARS_BEFORE);
-        let mut rest = text.chars().skip(begin);
-        let wanted = at - begin + EXCERPT_CHARS_BEHIND;
-        let piece: String = rest.by_ref().take(wanted).collect();
-        let mark = |is: bool| if is { "…" } else { "" };
-        let piece = text::join_words(&piece, ' ');
-        Some(format!("{}{piece}{}", mark(begin > 0), mark(rest.next().is_some())))
-    }
-
     /// Matches in an event of the log.
     pub fn hits(&self, run: RunId, line: LoggedEvent<'_>) -> Vec<Hit> {
-        if !is_searchable(line.kind) {
+        if !has_content(line.kind) {
             return Vec::new();
         }
         let event = RunEvent::read(line.body)
@@ -158,8 +128,8 @@ impl Place<'_> {
     }
 }
 
-/// Types of events with searchable text; the others are not even read.
-fn is_searchable(kind: &str) -> bool {
+/// Types of events with searchable content; the others are not even read.
+fn has_content(kind: &str) -> bool {
     matches!(
         kind,
         "message.user"
@@ -168,6 +138,34 @@ fn is_searchable(kind: &str) -> bool {
             | "handoff.sent"
             | "artifact.created"
     )
+}
+
+/// Whether an event of this type has strings that it is found by.
+pub(in crate::run) fn has_strings(kind: &str) -> bool {
+    has_content(kind) || matches!(kind, "run.patch" | "node.patch")
+}
+
+/// The strings that an event is found by.
+pub(in crate::run) fn strings(event: &RunEvent) -> Option<EventStrings<'_>> {
+    if let RunFact::ArtifactCreated(created) = &event.fact {
+        let artifact = &created.artifact;
+        let files = artifact.metadata.diff.iter().flat_map(|diff| &diff.files_changed);
+        let names = [&artifact.name].into_iter().chain(files).map(String::as_str);
+        return EventStrings::of(SearchTopic::File, names);
+    }
+    if let RunFact::RunPatched(patched) = &event.fact {
+        let run = &patched.patch.run;
+        let goal = run.goal.iter().flatten();
+        return EventStrings::of(SearchTopic::Run, run.name.iter().chain(goal).map(String::as_str));
+    }
+    if let RunFact::NodePatched(patched) = &event.fact {
+        let node = &patched.patch;
+        let alias = node.alias.iter().flatten();
+        let names = node.label.iter().chain(alias).chain(&node.role_template);
+        return EventStrings::of(SearchTopic::Node, names.map(String::as_str));
+    }
+    let (_, text) = searchable_text(&event.fact)?;
+    EventStrings::of(SearchTopic::Message, [text])
 }
 
 fn searchable_text(fact: &RunFact) -> Option<(HitKind, &str)> {
@@ -184,16 +182,4 @@ fn searchable_text(fact: &RunFact) -> Option<(HitKind, &str)> {
         return Some((HitKind::Handoff, &sent.envelope.payload.message));
     }
     None
-}
-
-/// The text in lower case, character for character, so that positions in both are the same.
-fn folded(text: &str) -> String {
-    let small = |character: char| {
-        let mut small = character.to_lowercase();
-        match (small.next(), small.next()) {
-            (Some(one), None) => one,
-            (_, _) => character,
-        }
-    };
-    text.chars().map(small).collect()
 }

@@ -21,6 +21,8 @@ pub(super) const FIXTURES: &[&str] = &[
     include_str!("../layout/fixtures/5.sql"),
     include_str!("../layout/fixtures/6.sql"),
     include_str!("../layout/fixtures/7.sql"),
+    include_str!("../layout/fixtures/8.sql"),
+    include_str!("../layout/fixtures/9.sql"),
 ];
 
 fn make(directory: &Path, sql: &str) {

@@ -18,7 +18,7 @@ use super::{
 use crate::{Store as _, StoreError};
 
 const HEAD_BYTES: usize = 32;
-const FRAME_BYTES: usize = 24 + 4096;
+const FRAME_BYTES: usize = 24 + 2048;
 const WRITES: u64 = 20;
 
 /// A store that was killed with its writes in the log; the log has nothing else.
@@ -76,7 +76,7 @@ impl Killed {
     }
 
     fn tear(&self) -> Option<Tear> {
-        wal::tear(&self.log()).unwrap()
+        wal::tear(&self.path().join("muster.db")).unwrap()
     }
 }
 

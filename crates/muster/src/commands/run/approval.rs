@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::{
     answers::{RunReply, pending_approvals},
     line::{NodeNames, whole_call},
+    rules::{self, Always},
 };
 use crate::{
     client::Client,
@@ -23,7 +24,8 @@ use crate::{
 
 /// Look at what an agent asks for, and approve it
 ///
-/// Shows the whole request and asks: y approves, n leaves it open, d denies it with a reason.
+/// Shows the whole request and asks: y approves, a also approves requests like it from now on, n
+/// leaves it open, d denies it with a reason.
 #[derive(Args)]
 pub(super) struct ApproveRequest {
     /// The approval, or the run if it has only one; the only pending one by default
@@ -36,6 +38,9 @@ pub(super) struct ApproveRequest {
     /// Approve without asking
     #[arg(long)]
     yes: bool,
+
+    #[command(flatten)]
+    always: Always,
 }
 
 /// Deny what an agent asks for
@@ -50,9 +55,13 @@ pub(super) struct DenyRequest {
 }
 
 pub(super) fn approve(client: &Client, approve: &ApproveRequest) -> anyhow::Result<ExitCode> {
-    let consent = consent(approve.arguments.as_deref())?;
+    let mut consent = consent(approve.arguments.as_deref())?;
     let approval = find(client, approve.id.as_deref())?;
+    let rule = approve.always.rule(client, &approval.approval_id.to_string())?;
+    let allowed = rule.as_ref().map(|(_, text)| format!("From now on: {}\n", spelled_out(text)));
+    consent.rule = rule.map(|(rule, _)| rule);
     if approve.yes {
+        output::print(allowed.as_deref().unwrap_or_default())?;
         settle(client, &approval, consent)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -60,6 +69,7 @@ pub(super) fn approve(client: &Client, approve: &ApproveRequest) -> anyhow::Resu
     if let Some(arguments) = &approve.arguments {
         output::print(&format!("With these arguments instead:\n  {}\n", spelled_out(arguments)))?;
     }
+    output::print(allowed.as_deref().unwrap_or_default())?;
     if !person::is_at_terminal() {
         bail!("nothing was approved: add --yes, or run this at a terminal");
     }
@@ -81,10 +91,18 @@ pub(super) fn offer(client: &Client, approval: &Approval) -> anyhow::Result<bool
 }
 
 fn ask(client: &Client, approval: &Approval, consent: ResolutionInput) -> anyhow::Result<bool> {
-    let answer =
-        person::chooses("Approve? y/n/d (n leaves it open, d denies it): ", &["y", "n", "d"])?;
-    match answer {
+    let question = "Approve? y/a/n/d (a: always, n leaves it open, d denies it): ";
+    match person::chooses(question, &["y", "a", "n", "d"])? {
         "y" => settle(client, approval, consent)?,
+        "a" => match rules::asked(client, &approval.approval_id.to_string())? {
+            Some((rule, _)) => {
+                settle(client, approval, ResolutionInput { rule: Some(rule), ..consent })?;
+            }
+            None => {
+                output::print("It stays open.\n")?;
+                return Ok(false);
+            }
+        },
         "d" => {
             let reason = person::typed("Reason, for the agent: ")?;
             settle(client, approval, denial(Some(reason).filter(|it| !it.is_empty())))?;
@@ -98,7 +116,7 @@ fn ask(client: &Client, approval: &Approval, consent: ResolutionInput) -> anyhow
 }
 
 fn denial(reason: Option<String>) -> ResolutionInput {
-    ResolutionInput { status: Some(Verdict::Denied), modified_args: None, reason }
+    ResolutionInput { status: Some(Verdict::Denied), reason, ..Default::default() }
 }
 
 /// Approves the call as it is or with other arguments.
@@ -109,7 +127,7 @@ fn consent(arguments: Option<&str>) -> anyhow::Result<ResolutionInput> {
     let modified_args = serde_json::from_str(arguments)
         .context("--arguments takes a JSON object with all arguments of the call")?;
     let status = Some(Verdict::Modified);
-    Ok(ResolutionInput { status, modified_args: Some(modified_args), reason: None })
+    Ok(ResolutionInput { status, modified_args: Some(modified_args), ..Default::default() })
 }
 
 /// The pending approval that is meant: by its own id or by its run, or the only one.

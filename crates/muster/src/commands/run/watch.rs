@@ -4,13 +4,19 @@ use std::{collections::BTreeSet, process::ExitCode, thread::sleep, time::Duratio
 
 use anyhow::Context as _;
 use clap::Args;
-use muster_core::run::{id::ApprovalId, record::RunStatus};
+use muster_core::run::{
+    id::{ApprovalId, NodeId},
+    moment::Moment,
+    record::RunStatus,
+    view::snapshot::RunSnapshot,
+};
+use serde::{Serialize, de::IgnoredAny};
 
 use super::{
     answers::{EventsReply, RunReply, pending_approvals},
     approval, line,
 };
-use crate::{client::Client, output, people::Look, person};
+use crate::{client::Client, output, people::Look, person, screen::spelled_out};
 
 /// Pause between two requests when nothing happened.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -56,7 +62,7 @@ impl WatchManner {
 }
 
 /// Prints events until the run has ended; the exit code is its outcome. Asks a person about
-/// approvals when nothing else happens.
+/// approvals and for answers when nothing else happens.
 pub(crate) fn run(
     client: &Client,
     id: &str,
@@ -90,10 +96,11 @@ pub(crate) fn run(
         if shown.last_seq == since && (once || ends(status)) {
             return Ok(finish(status, once));
         }
-        if let Some(desk) = &mut desk
-            && shown.counts.as_ref().is_none_or(|counts| counts.approvals > 0)
-        {
-            desk.ask(client, id)?;
+        if let Some(desk) = &mut desk {
+            if shown.counts.as_ref().is_none_or(|counts| counts.approvals > 0) {
+                desk.ask(client, id)?;
+            }
+            desk.answer(client, id, &shown)?;
         }
         sleep(PAUSE);
     }
@@ -103,9 +110,42 @@ pub(crate) fn run(
 #[derive(Default)]
 struct OpenRequests {
     left: BTreeSet<ApprovalId>,
+    /// Questions of nodes that were shown, by when they were asked.
+    shown: BTreeSet<(NodeId, Moment)>,
+}
+
+/// A message to a node.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    node_id: NodeId,
+    content: String,
 }
 
 impl OpenRequests {
+    /// Asks for answers to the questions of nodes.
+    fn answer(&mut self, client: &Client, run: &str, now: &RunSnapshot<'_>) -> anyhow::Result<()> {
+        for (id, node) in now.nodes.iter() {
+            let Some(Some(question)) = &node.question else { continue };
+            if !self.shown.insert((*id, question.asked_at)) {
+                continue;
+            }
+            let label = node.label.as_deref().unwrap_or_default();
+            let mut text =
+                format!("{} asks: {}\n", spelled_out(label), spelled_out(&question.text));
+            for option in &question.options {
+                text += &format!("  - {}\n", spelled_out(option));
+            }
+            output::print(&text)?;
+            let content = person::typed("Your answer (empty leaves it open): ")?;
+            if !content.trim().is_empty() {
+                let answer = Answer { node_id: *id, content };
+                client.post::<IgnoredAny>(&format!("/api/runs/{run}/chat"), &answer)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Asks about each pending approval of a run.
     fn ask(&mut self, client: &Client, run: &str) -> anyhow::Result<()> {
         for approval in pending_approvals(client)? {

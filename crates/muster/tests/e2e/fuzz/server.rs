@@ -34,7 +34,7 @@ impl LocalServer {
         let directory = tempfile::tempdir().unwrap();
         let storage_dir = directory.path().to_owned();
         let settings = RunsSettings::of(storage_dir.clone(), storage_dir.clone());
-        let runs = RunOptions::of(&settings, vec![storage_dir.clone()]);
+        let runs = RunOptions::of(&settings, vec![storage_dir.clone()]).into();
         let options = AppOptions { storage_dir: storage_dir.clone(), runs, ..Default::default() };
         let app = Arc::new(App::open(options).unwrap());
         let options = ServerOptions {

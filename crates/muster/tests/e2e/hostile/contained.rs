@@ -20,6 +20,7 @@ use crate::{
 /// Tries every way into the folder that is named in `where.txt`, and writes elsewhere.
 const THIEF: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 
 [profiles.custom.thief]
 command = ["sh", "-c", '''

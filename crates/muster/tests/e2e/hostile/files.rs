@@ -17,6 +17,7 @@ const STOP: Duration = Duration::from_secs(30);
 /// Makes the calls of `calls.jsonl`, keeps what comes of them, and is done when all are answered.
 const CALLER: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 
 [profiles.custom.default]
 command = ["sh", "-c", '''

@@ -10,6 +10,7 @@ use crate::{
 /// Asks for 90,000 approvals in one turn, which are some 12 MB, and reads no answer before that.
 const ASKER: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 
 [profiles.custom.flood]
 command = ["sh", "-c", '''

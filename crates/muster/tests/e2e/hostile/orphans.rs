@@ -49,7 +49,10 @@ esac; done
 "#
         )
     };
-    format!("roots = [\"/\"]\n{}", ESCAPES.iter().map(profile).collect::<String>())
+    format!(
+        "roots = [\"/\"]\ndefault_permissions_mode = \"skip\"\n{}",
+        ESCAPES.iter().map(profile).collect::<String>()
+    )
 }
 
 /// Processes with a word in their arguments.

@@ -175,6 +175,7 @@ fn runs_pit_50_and_tool_4_text_that_looks_like_a_call_executes_nothing() {
 /// asked.
 const PUNCTUAL: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 
 [profiles.custom.default]
 protocol = "acp"

@@ -59,7 +59,7 @@ impl Scene {
             format!("[profiles.custom.{part}]\ncommand = {}\n", json!(words))
         };
         let profiles: String = PARTS.iter().map(profile).collect();
-        let settings = format!("roots = [\"/\"]\n{profiles}");
+        let settings = format!("roots = [\"/\"]\ndefault_permissions_mode = \"skip\"\n{profiles}");
         fs::write(store.join("runs.toml"), settings).unwrap();
         fs::write(home.path().join("team.toml"), TEAM).unwrap();
         let server = ServerProcess::start(program::path(), &store, &[]).unwrap();

@@ -31,6 +31,7 @@ const EVENTS: usize = 50;
 /// Says and writes something else in every turn, so that no turn looks like a loop.
 const AGENT: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 
 [profiles.custom.default]
 command = ["sh", "-c", """

@@ -12,6 +12,7 @@ use crate::program::{Server, muster, path, serve_with_file, stderr, stdout};
 /// Agents of a few lines of shell.
 const AGENTS: &str = r#"
 roots = ["/"]
+default_permissions_mode = "skip"
 [profiles.custom.fragile]
 command = ["sh", "-c", '''
 while read -r line; do case "$line" in
@@ -67,7 +68,10 @@ fn runs_turn_8_an_input_that_ends_its_agent_is_set_aside_until_somebody_wants_it
         (1, &json!("input_failed"))
     );
     let title = waiting[0]["title"].as_str().unwrap();
-    assert!(title.starts_with("fragile: 1 input failed: exited: "), "{title}");
+    assert!(
+        title.starts_with("fragile: 1 input failed: its program ended during the turn: "),
+        "{title}"
+    );
     say(&server, &run, &node, "harmless");
     until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
     let inbox = format!("{run}/nodes/{node}/inbox");

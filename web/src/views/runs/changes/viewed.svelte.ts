@@ -1,25 +1,22 @@
-// Which files of a run the person has looked at; a file that changes again is not viewed any more.
-import type { RunFile } from "../../../state/run_changes";
-
-const seen = (file: RunFile): string => `${file.path} ${file.touches.at(-1)?.artifact.id ?? ""}`;
+// Which files of a run the person has looked at, by marks that change when the file changes again.
 
 export class Viewed {
-  #keys = $state.raw<ReadonlySet<string>>(new Set());
+  #marks = $state.raw<ReadonlySet<string>>(new Set());
   readonly #place: string;
 
   constructor(run: string) {
     this.#place = `muster.viewed.${run}`;
-    this.#keys = new Set(JSON.parse(localStorage.getItem(this.#place) ?? "[]") as string[]);
+    this.#marks = new Set(JSON.parse(localStorage.getItem(this.#place) ?? "[]") as string[]);
   }
 
-  has(file: RunFile): boolean {
-    return this.#keys.has(seen(file));
+  has(mark: string): boolean {
+    return this.#marks.has(mark);
   }
 
-  toggle(file: RunFile): void {
-    const next = new Set(this.#keys);
-    if (!next.delete(seen(file))) next.add(seen(file));
-    this.#keys = next;
+  toggle(mark: string): void {
+    const next = new Set(this.#marks);
+    if (!next.delete(mark)) next.add(mark);
+    this.#marks = next;
     localStorage.setItem(this.#place, JSON.stringify([...next]));
   }
 }
