@@ -13,6 +13,7 @@ mod echo;
 mod economy;
 mod envelope;
 pub mod explain;
+pub mod find;
 mod forms;
 mod inspection;
 mod projects;
