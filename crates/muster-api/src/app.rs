@@ -23,7 +23,7 @@ use muster_core::{
 use muster_engine::{
     Clock, Encoded, Engine, Follower, SystemClock,
     doctor::DoctorReport,
-    survey,
+    log_index, survey,
     transfer::{self, TransferError},
 };
 use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
@@ -354,9 +354,10 @@ impl App {
         inspection::examine(self.engine.store())
     }
 
-    /// Fills the index of searches again.
+    /// Fills the indexes of searches again.
     pub fn reindex(&self) -> Result<(), StoreError> {
-        survey::rebuild::<TaskAggregate>(self.engine.store())
+        survey::rebuild::<TaskAggregate>(self.engine.store())?;
+        log_index::rebuild(self.engine.store())
     }
 
     /// Restores runs that the store has lost from their files.

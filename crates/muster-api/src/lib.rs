@@ -14,6 +14,7 @@ mod echo;
 mod economy;
 mod envelope;
 pub mod explain;
+pub mod find;
 mod forms;
 mod inspection;
 mod projects;

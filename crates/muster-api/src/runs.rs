@@ -35,6 +35,7 @@ pub use approvals::ApprovalsRequest;
 pub use change::RunChangeRequest;
 pub use fault::{RunCode, RunFault};
 pub use files::{PIECE_BYTES, PIECE_BYTES_MAX, providers};
+pub(crate) use history::line as logged;
 pub use history::{ArtifactsRequest, EventsRequest, ListEnd, TurnsRequest};
 pub use list::{RunCursor, RunsRequest};
 pub use muster_agents::contained::{LaunchError, LaunchOrder, launch};

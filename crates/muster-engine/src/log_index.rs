@@ -13,13 +13,15 @@
 use std::time::{Duration, Instant};
 
 use muster_core::{
-    Aggregate, SearchTopic, SearchWords, run::RunAggregate, session::SessionAggregate,
+    Aggregate, LogPosition, SearchTopic, SearchWords, run::RunAggregate, session::SessionAggregate,
     tasks::TaskAggregate,
 };
 use muster_store::{
     EventEntries, EventPlace, EventRow, FoundDocument, Store, StoreError, StoreSnapshot,
-    StreamEvent, StringsQuery,
+    StreamEvent, StreamRow, StringsQuery,
 };
+
+use crate::load;
 
 /// Events that are indexed in one transaction.
 const BATCH_EVENTS: u32 = 1_000;
@@ -120,9 +122,24 @@ impl<'a> StoreSearch<'a> {
         self.unsearched
     }
 
-    /// The store at the moment of the search.
-    pub fn snapshot(&mut self) -> &mut (dyn StoreSnapshot + 'a) {
-        &mut *self.snapshot
+    /// Streams of the store by name; `prefix` selects some.
+    pub fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
+        self.snapshot.streams(prefix)
+    }
+
+    /// The head of the log and of a stream.
+    pub fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
+        self.snapshot.head(stream)
+    }
+
+    /// A document as it is at the moment of the search.
+    pub fn document<A: Aggregate>(
+        &mut self,
+        stream: &str,
+        key: &A::Key,
+    ) -> Result<Option<A::Document>, StoreError> {
+        let row = self.snapshot.document(stream, &A::address(key))?;
+        row.map(|row| load::decode::<A>(stream, &row).map(|(_, document)| document)).transpose()
     }
 
     /// Events of a topic that may say all of these strings, newest first.

@@ -6,6 +6,7 @@
 mod agent;
 mod approvals;
 mod changes;
+mod find;
 mod graph;
 mod history;
 mod life;
@@ -166,6 +167,11 @@ fn approvals<S: SchemaSource>() -> Vec<Route<S>> {
             "/api/search",
             "Search messages, artifacts and files in one run or all, newest first",
             history::search,
+        ),
+        get(
+            "/api/find",
+            "Find plans, tasks, steps, notes, sessions, runs, nodes, files and messages by words",
+            find::find,
         ),
         get(
             "/api/work/changes",

@@ -99,6 +99,7 @@ pub(crate) enum ProgramCommand {
     #[command(flatten)]
     Work(commands::work::WorkCommand),
     Tasks(commands::tasks::TasksCommand),
+    Find(commands::find::FindCommand),
     Attention(commands::attention::AttentionCommand),
     Open(commands::open::OpenCommand),
     Runs(commands::runs::RunsCommand),
@@ -149,6 +150,7 @@ impl ProgramCommand {
             | Self::Call(_)
             | Self::Work(_)
             | Self::Tasks(_)
+            | Self::Find(_)
             | Self::Attention(_)
             | Self::Open(_)
             | Self::Runs(_)

@@ -12,6 +12,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod find;
 pub(crate) mod gate;
 pub(crate) mod handoff;
 pub(crate) mod hook;

@@ -117,6 +117,7 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Compact(compact) => commands::compact::run(settings, &compact),
         ProgramCommand::Status(status) => commands::status::run(settings, &status),
         ProgramCommand::Open(open) => commands::open::run(settings, &open),
+        ProgramCommand::Find(find) => commands::find::run(settings, &find),
         ProgramCommand::Attention(asked) => commands::attention::run(settings, &asked),
         ProgramCommand::Runs(runs) => commands::runs::run(settings, &runs),
         ProgramCommand::Run(run) => commands::run::run(settings, &run),

@@ -168,7 +168,7 @@ fn cut<T>(list: &mut Vec<T>, limit: u32) -> bool {
 }
 
 /// An event of the log.
-pub(super) fn line(row: &EventRow) -> LoggedEvent<'_> {
+pub(crate) fn line(row: &EventRow) -> LoggedEvent<'_> {
     LoggedEvent { seq: row.seq, at: row.at, kind: &row.kind, body: &row.body }
 }
 

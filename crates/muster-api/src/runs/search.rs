@@ -1,20 +1,25 @@
 //! Searches messages, artifacts and files, in one run or in all.
 //!
-//! The log is read from its end, a limited part of it for one response; the cursor says where the
-//! next one continues. So a response costs the same for any history, and an empty one with a
-//! cursor means that nothing was found *so far*.
+//! An index finds the events that may match. Where very many do, or where the words are too short
+//! for it, the log is read from its end, a limited part of it for one response; the cursor says
+//! where the next one continues. So a response costs the same for any history, and an empty one
+//! with a cursor means that nothing was found *so far*.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use muster_core::{
-    Json,
+    Json, SearchTopic,
     run::{
         id::RunId,
         lookup,
         view::search::{Hit, HitKind, SearchWords},
     },
 };
-use muster_store::{StoreError, StoreSnapshot};
+use muster_engine::log_index::StoreSearch;
+use muster_store::{EventPlace, Store, StoreError, StoreSnapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,6 +32,10 @@ use super::{
 const EVENTS_AT_ONCE: u64 = 1_000;
 /// Events that one response covers.
 const EVENTS_LOOKED_AT_MAX: u64 = 20_000;
+/// Candidates of the index, for each topic; where there are more, a walk soon meets one.
+const CANDIDATES_MAX: u32 = 2_000;
+/// What the index has of the content of runs.
+const TOPICS: [SearchTopic; 2] = [SearchTopic::Message, SearchTopic::File];
 
 /// The query, and where to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,18 +75,11 @@ impl RunDesk<'_> {
         };
         runs.sort_by(|a, b| b.cmp(a));
         runs.retain(|run| request.behind.is_none_or(|behind| *run <= behind.of));
-        let mut snapshot = self.engine().store().snapshot()?;
         let mut walk = Walk::new(request);
-        let mut next = None;
-        for run in runs {
-            let before = request.behind.filter(|behind| behind.of == run);
-            let before = before.map_or(u64::MAX, |behind| behind.at);
-            next = walk.through(&mut *snapshot, run, before)?;
-            if next.is_some() {
-                break;
-            }
-        }
-        drop(snapshot);
+        let next = match walk.by_index(self.engine().store(), &runs)? {
+            Some(next) => next,
+            None => walk.through_all(self.engine().store(), runs)?,
+        };
         let met: BTreeSet<RunId> = walk.hits.iter().map(|hit| hit.run_id).collect();
         let mut runs = BTreeMap::new();
         for run in met {
@@ -105,8 +107,74 @@ impl<'a> Walk<'a> {
         Self { request, hits: Vec::new(), files: BTreeSet::new(), looked_at: 0 }
     }
 
+    fn is_full(&self) -> bool {
+        self.hits.len() >= self.request.limit as usize
+    }
+
     fn is_over(&self) -> bool {
-        self.hits.len() >= self.request.limit as usize || self.looked_at >= EVENTS_LOOKED_AT_MAX
+        self.is_full() || self.looked_at >= EVENTS_LOOKED_AT_MAX
+    }
+
+    /// Looks at the events that the index finds; returns where to continue when this response is
+    /// full. `None` if the index is no help.
+    fn by_index(
+        &mut self,
+        store: &dyn Store,
+        runs: &[RunId],
+    ) -> Result<Option<Option<RunCursor>>, StoreError> {
+        let SearchRequest { question, run, behind, .. } = self.request;
+        let mut search = StoreSearch::begin(store)?;
+        let stream = run.map(RunId::stream);
+        let place = (stream.as_deref(), CANDIDATES_MAX);
+        let Some(found) = search.all_events(&TOPICS, question, place)? else { return Ok(None) };
+        let known: BTreeSet<RunId> = runs.iter().copied().collect();
+        let newer = |(run, place): &(RunId, EventPlace)| {
+            known.contains(run)
+                && behind.is_none_or(|behind| (*run, place.seq) < (behind.of, behind.at))
+        };
+        let found = found.into_iter();
+        let found = found.filter_map(|place| Some((RunId::of_stream(&place.stream)?, place)));
+        let mut found: Vec<(RunId, EventPlace)> = found.filter(newer).collect();
+        found.sort_by_key(|(run, place)| Reverse((*run, place.seq)));
+        let mut next = None;
+        for (run, place) in found {
+            if self.is_full() {
+                next = Some(RunCursor { at: place.seq + 1, of: run });
+                break;
+            }
+            if let Some(row) = search.event(&place)? {
+                self.take(question.hits(run, line(&row)));
+            }
+        }
+        for run in known {
+            let covered = |from: Option<RunCursor>, head: u64| match from {
+                Some(from) if from.of < run => 0,
+                Some(from) if from.of == run => head.min(from.at.saturating_sub(1)),
+                Some(_) | None => head,
+            };
+            let head = search.head(&run.stream())?.seq;
+            let left = next.map_or(0, |next| covered(Some(next), head));
+            self.looked_at += covered(*behind, head).saturating_sub(left);
+        }
+        Ok(Some(next))
+    }
+
+    /// Walks through these runs; returns where to continue when this response is full.
+    fn through_all(
+        &mut self,
+        store: &dyn Store,
+        runs: Vec<RunId>,
+    ) -> Result<Option<RunCursor>, StoreError> {
+        let mut snapshot = store.snapshot()?;
+        for run in runs {
+            let before = self.request.behind.filter(|behind| behind.of == run);
+            let before = before.map_or(u64::MAX, |behind| behind.at);
+            let next = self.through(&mut *snapshot, run, before)?;
+            if next.is_some() {
+                return Ok(next);
+            }
+        }
+        Ok(None)
     }
 
     /// Walks through one run; returns where to continue when this response is full.
