@@ -220,7 +220,7 @@ async fn source(
     let node = &context.node;
     let cwd = PathBuf::from(&run.cwd);
     let missing = |detail: String| Unaskable { reason: TurnReason::TemplateMissing, detail };
-    let found = shared.live().templates(&cwd).find(&node.role_template);
+    let found = shared.live.now().templates(&cwd).find(&node.role_template);
     let template = match (found, &node.custom_system_prompt) {
         (Ok(Some(template)), _) => template.role(),
         (Ok(None), Some(_)) => prompt::RoleText {
@@ -263,7 +263,7 @@ async fn originals(shared: &Arc<RunsContext>, context: &TurnContext) -> BTreeMap
 
 /// How a node calls Muster's tools.
 fn style(shared: &RunsContext, node: &Node) -> ToolStyle {
-    let settings = shared.live();
+    let settings = shared.live.now();
     match settings.profile(node.provider, &node.provider_profile).map(|p| p.protocol) {
         Some(Protocol::Jsonl) => ToolStyle::Lines,
         Some(Protocol::Raw) => ToolStyle::None,

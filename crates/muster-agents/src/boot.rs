@@ -139,7 +139,7 @@ struct Probing(BTreeMap<(Provider, String), watch::Receiver<Option<Probe>>>);
 impl Probing {
     fn begin(shared: &RunsContext, nodes: &[Node]) -> Self {
         let mut probing = BTreeMap::new();
-        let settings = shared.live();
+        let settings = shared.live.now();
         for node in nodes {
             let key = (node.provider, node.provider_profile.clone());
             let Some(profile) = settings.profiles.get(&key).cloned() else { continue };
@@ -176,7 +176,7 @@ impl Probing {
 }
 
 fn template(shared: &RunsContext, run: &Run, node: &Node) -> Result<String, String> {
-    match shared.live().templates(Path::new(&run.cwd)).find(&node.role_template) {
+    match shared.live.now().templates(Path::new(&run.cwd)).find(&node.role_template) {
         Ok(Some(found)) => Ok(format!("{} ({})", found.name, found.source)),
         Ok(None) => Err(format!("{}: no template {:?}", node.label, node.role_template)),
         Err(error) => Err(format!("{}: {error}", node.role_template)),

@@ -164,23 +164,22 @@ impl Runs {
 
     /// The settings in force.
     pub fn settings(&self) -> Arc<RunsSettings> {
-        self.shared.live()
+        self.shared.live.now()
     }
 
     /// Puts other settings in force, from the next turn or program on.
     pub fn reload(&self, settings: RunsSettings) {
-        self.shared.reload(settings);
-        *self.shared.settings_fault() = None;
+        self.shared.live.replace(settings);
     }
 
     /// Records that changed settings cannot be read; those from before stay in force.
     pub fn refuse_settings(&self, why: String) {
-        *self.shared.settings_fault() = Some(why);
+        *self.shared.live.fault() = Some(why);
     }
 
     /// Why changed settings are not in force.
     pub fn settings_fault(&self) -> Option<String> {
-        self.shared.settings_fault().clone()
+        self.shared.live.fault().clone()
     }
 
     /// The engine, for reading several streams in one snapshot.
@@ -328,7 +327,7 @@ impl Runs {
 
     /// Whether the program of a profile can be used.
     pub async fn probe(&self, provider: Provider, profile: &str) -> Option<Probe> {
-        let profile = self.shared.live().profile(provider, profile)?.clone();
+        let profile = self.shared.live.now().profile(provider, profile)?.clone();
         Some(provider::adapter(provider, &profile).probe().await)
     }
 

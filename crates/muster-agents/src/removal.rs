@@ -92,7 +92,7 @@ pub(crate) fn remove_unfinished(shared: &RunsContext) {
 /// Removes what has been in the trash for long enough.
 pub(crate) fn empty_trash(shared: &RunsContext) {
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
-    let oldest = shared.engine.now().0 - i64::from(shared.live().trash_days) * DAY_MS;
+    let oldest = shared.engine.now().0 - i64::from(shared.live.now().trash_days) * DAY_MS;
     let emptied = trash::discarded(&shared.settings.home, Timestamp(oldest))
         .and_then(|old| old.iter().try_for_each(trash::Discarded::remove));
     if let Err(error) = emptied {

@@ -10,7 +10,7 @@ use muster_core::run::{
 };
 
 use super::{
-    diff::net::{self, NotReverted, Reverted},
+    diff::net::{self, NotReverted},
     finish::write,
     shared::{AskError, RunsContext},
     worktree::{self, MadeBranch},
@@ -33,7 +33,7 @@ pub(crate) async fn revert(
     node: Option<NodeId>,
     paths: &[String],
 ) -> Result<Result<RevertedFiles, NotReverted>, AskError> {
-    let Reverted { files, patch } = match net::revert(shared, run, node, paths).await? {
+    let Reverted { files, patch } = match reverted(shared, run, node, paths).await? {
         Ok(reverted) => reverted,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -45,6 +45,42 @@ pub(crate) async fn revert(
         shared.submit(run, ask).await?;
     }
     Ok(Ok(RevertedFiles { files, patch: id }))
+}
+
+/// What was reverted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reverted {
+    files: Vec<String>,
+    /// The patch that makes the changes again.
+    patch: String,
+}
+
+/// Puts files back to what they were before the run, if nothing but the run has changed them.
+async fn reverted(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    node: Option<NodeId>,
+    paths: &[String],
+) -> Result<Result<Reverted, NotReverted>, AskError> {
+    let changes = net::changes(shared, run).await?;
+    let made = async {
+        let changed = changes.of(node)?;
+        let chosen = changed.chosen(paths)?;
+        if changed.running {
+            return Err(NotReverted::Running);
+        }
+        let outside = chosen.iter().filter(|file| file.changed_outside);
+        let outside: Vec<String> = outside.map(|file| file.path.clone()).collect();
+        if !outside.is_empty() {
+            return Err(NotReverted::Outside(outside));
+        }
+        let names: Vec<&str> = chosen.iter().map(|file| file.path.as_str()).collect();
+        let patch = net::patch_of(shared, run, changed, &names).await?;
+        net::restore(shared, run, changed, &names).await?;
+        let files = names.into_iter().map(str::to_owned).collect();
+        Ok(Reverted { files, patch })
+    };
+    Ok(made.await)
 }
 
 pub(crate) async fn make_branch(

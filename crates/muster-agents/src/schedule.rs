@@ -116,7 +116,7 @@ impl Schedule {
 
     /// Starts as many as there are free slots, alternating between runs.
     fn fill(&mut self) {
-        while self.held() < self.shared.live().max_parallel_turns {
+        while self.held() < self.shared.live.now().max_parallel_turns {
             let Some((run, start)) = self.ring.next(&mut self.agendas) else { return };
             self.preparing.entry(run).or_default().insert(start.node);
             let shared = Arc::clone(&self.shared);

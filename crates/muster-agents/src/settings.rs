@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 use muster_core::run::node::{DEFAULT_PROFILE, PermissionsMode, Provider};
@@ -192,7 +193,7 @@ impl RunsSettings {
     }
 
     /// The same for another server: its places, and how programs reach it.
-    pub(crate) fn placed_like(mut self, other: &Self) -> Self {
+    fn placed_like(mut self, other: &Self) -> Self {
         self.home.clone_from(&other.home);
         self.served_dir.clone_from(&other.served_dir);
         self.mcp.clone_from(&other.mcp);
@@ -216,5 +217,36 @@ impl RunsSettings {
     /// The command that a node names.
     pub fn profile(&self, provider: Provider, name: &str) -> Option<&Profile> {
         self.profiles.get(&(provider, name.to_owned()))
+    }
+}
+
+/// The settings in force, which may change while the server runs.
+pub(crate) struct LiveSettings {
+    now: RwLock<Arc<RunsSettings>>,
+    /// Why settings that were read again are not in force.
+    fault: Mutex<Option<String>>,
+}
+
+impl LiveSettings {
+    pub(crate) fn of(settings: &RunsSettings) -> Self {
+        Self { now: RwLock::new(Arc::new(settings.clone())), fault: Mutex::default() }
+    }
+
+    /// The settings as they are now.
+    pub(crate) fn now(&self) -> Arc<RunsSettings> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts others in force, from the next turn or program on. Where things are, and how programs
+    /// reach this server, stays.
+    pub(crate) fn replace(&self, settings: RunsSettings) {
+        let settings = settings.placed_like(&self.now());
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        *self.fault() = None;
+    }
+
+    /// Why settings that were read again are not in force.
+    pub(crate) fn fault(&self) -> MutexGuard<'_, Option<String>> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -35,7 +35,7 @@ use super::{
     originals::Originals,
     process::confine::{Confinement, Containing},
     schedule::Wish,
-    settings::RunsSettings,
+    settings::{LiveSettings, RunsSettings},
     todos::Lists,
     tokens::Tokens,
     tools::FileCalls,
@@ -66,8 +66,7 @@ pub(crate) struct RunsContext {
     pub(crate) engine: Arc<Engine>,
     /// As the server started; where things are does not change.
     pub(crate) settings: RunsSettings,
-    live: RwLock<Arc<RunsSettings>>,
-    settings_fault: Mutex<Option<String>>,
+    pub(crate) live: LiveSettings,
     pub(crate) files: Files,
     pub(crate) shadows: Shadows,
     /// What people typed where it held a secret.
@@ -119,8 +118,7 @@ impl RunsContext {
             containing,
             closing: watch::Sender::new(false),
             engine,
-            live: RwLock::new(Arc::new(settings.clone())),
-            settings_fault: Mutex::default(),
+            live: LiveSettings::of(&settings),
             settings,
             schedule,
             lanes: Mutex::default(),
@@ -136,26 +134,9 @@ impl RunsContext {
         }
     }
 
-    /// The settings as they are now.
-    pub(crate) fn live(&self) -> Arc<RunsSettings> {
-        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Puts other settings in force, from the next turn or program on. Where things are, and how
-    /// programs reach this server, stays.
-    pub(crate) fn reload(&self, settings: RunsSettings) {
-        let settings = settings.placed_like(&self.settings);
-        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
-    }
-
-    /// Why settings that were read again are not in force.
-    pub(crate) fn settings_fault(&self) -> MutexGuard<'_, Option<String>> {
-        locked(&self.settings_fault)
-    }
-
     /// How a process of a node is contained, and a description of it.
     pub(crate) fn confine(&self, node: &Node) -> (Option<Confinement>, Containment) {
-        let live = self.live();
+        let live = self.live.now();
         let profile = live.profile(node.provider, &node.provider_profile);
         let contain = profile.map(|profile| profile.contain).unwrap_or_default();
         self.containing.confine(contain, Path::new(&node.workdir))

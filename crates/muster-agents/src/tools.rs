@@ -20,7 +20,8 @@ use muster_core::{
         Ask, RunAggregate as Room, RunRejection,
         artifact::{ArtifactKind, artifact_reference},
         command::{
-            AgentCall, CallFiles, ExecuteCommand, GATED_TASK_TOOLS, LookRequest, WorkRequest,
+            AgentCall, CallFiles, ExecuteCommand, GATED_TASK_TOOLS, GATED_TOOLS, LookRequest,
+            WorkRequest,
         },
         event::{ToolError, ToolResult},
         id::{NodeId, RunId, ToolId, TurnId},
@@ -85,7 +86,12 @@ pub(crate) async fn call(
         "complete_run" => task_done(shared, run).await,
         _ => None,
     };
-    let allowing = shared.allowing(run, node, (&called.name, &called.args)).await;
+    let name = called.name.as_str();
+    let may_ask = GATED_TOOLS.contains(&name) || GATED_TASK_TOOLS.contains(&name);
+    let allowing = match may_ask {
+        true => shared.allowing(run, node, (name, &called.args)).await,
+        false => None,
+    };
     let call = AgentCall {
         turn: called.turn,
         tool: Some(called.tool),

@@ -71,6 +71,11 @@ pub struct AppOptions {
     pub caller: Caller,
 }
 
+/// The answer to a call of an operation that does not exist, for callers without a store.
+pub fn unknown_operation(registry: &Registry, name: &str) -> Envelope {
+    call::failure_envelope(name, refusals::unknown_tool(registry, name), SystemClock.now())
+}
+
 /// Everything an operation needs. Cheap to share behind an `Arc`; all calls block.
 pub struct App {
     registry: Arc<Registry>,

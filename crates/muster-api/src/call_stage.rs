@@ -18,7 +18,7 @@ use crate::{
 
 /// How far a call is.
 pub enum CallStage {
-    Answered(Envelope),
+    Answered(Box<Envelope>),
     /// Its write is under way.
     Writing(WritingCall),
     /// It has to wait for more than one write.
@@ -114,6 +114,6 @@ impl App {
         name: &str,
         answer: Result<Envelope, CallFailure>,
     ) -> CallStage {
-        CallStage::Answered(self.finish(caller, name, answer))
+        CallStage::Answered(Box::new(self.finish(caller, name, answer)))
     }
 }

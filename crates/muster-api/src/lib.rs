@@ -50,7 +50,7 @@ pub mod checks {
     pub use muster_core::checks::{record::CheckRecord, verdict::Verdict};
 }
 
-pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus};
+pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus, unknown_operation};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
 pub use call_stage::{BlockingCall, CallStage, WritingCall, WrittenCall};
 pub use caller::{Caller, new_connection, person_name};

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Arguments with ids, cursors and keys rather than free text; they are stored as given.
-const NOT_FREE_TEXT: [&str; 15] = [
+const NOT_FREE_TEXT: [&str; 16] = [
     "workspace",
     "session_id",
     "task",
@@ -29,6 +29,8 @@ const NOT_FREE_TEXT: [&str; 15] = [
     "tasks_cursor",
     "idempotency_key",
     "kind",
+    // The text of a source is cleaned once it is read: its syntax must not suffer.
+    "files",
 ];
 
 /// Checks and parses the arguments of one operation and lets it prepare the call.

@@ -19,11 +19,13 @@ mod delta;
 mod done;
 mod edit;
 mod evidence;
+mod export;
 mod focus;
 mod focus_memory;
 mod groups;
 mod handoff;
 mod history;
+mod import;
 mod in_session;
 mod lint;
 mod macro_close_step;
@@ -118,6 +120,8 @@ pub(crate) fn rows<R: OfOperation>() -> Vec<R> {
         R::of::<patch::TasksPatch>(),
         R::of::<close_task::TasksCloseTask>(),
         R::of::<batch::TasksBatch>(),
+        R::of::<import::TasksImport>(),
+        R::of::<export::TasksExport>(),
         R::of::<history::TasksHistory>(),
         R::of::<undo::TasksUndo>(),
         R::of::<undo::TasksRedo>(),

@@ -16,6 +16,7 @@ mod checks;
 mod cost;
 mod file_findings;
 mod found;
+mod imports;
 mod in_session;
 mod lifecycle;
 mod macros;

@@ -18,6 +18,7 @@ pub mod display_switches;
 mod documents;
 mod draft;
 mod json;
+pub mod plan_files;
 pub mod redact;
 mod replay;
 pub mod run;

@@ -20,6 +20,7 @@ pub mod limits;
 pub mod lookup;
 pub mod memory;
 mod optional;
+pub mod origin;
 pub mod patch;
 pub mod path;
 mod pieces;

@@ -4,12 +4,12 @@
 //!   callers ──► bounded queue ──► begin ─ work ─ work ─ work ─ commit ──► replies, wake-ups
 //! ```
 //!
-//! Where callers are few, one that finds no writer active writes the group itself, so that its reply
-//! waits for no other thread. Work that arrives meanwhile goes to the writer thread, which runs until
-//! the queue is empty.
+//! Where callers are few, one that finds no writer active writes the group itself, so that its
+//! reply waits for no other thread. Work that arrives meanwhile goes to the writer thread, which
+//! runs until the queue is empty.
 //!
-//! Where callers come from a pool, the thread writes everything: the allocator keeps the peak memory
-//! of every thread that writes.
+//! Where callers come from a pool, the thread writes everything: the allocator keeps the peak
+//! memory of every thread that writes.
 //!
 //! There is no timer: while one group is being made durable, the next one gathers. Replies go out
 //! only after the commit, and if it fails the whole group fails.

@@ -79,7 +79,7 @@ async fn write(
     let mut stage = catch(|| site.app.begin(&caller, &name, arguments))?;
     loop {
         stage = match stage {
-            CallStage::Answered(envelope) => return Ok(envelope),
+            CallStage::Answered(envelope) => return Ok(*envelope),
             CallStage::Writing(call) => {
                 let written = call.written().await;
                 catch(|| site.app.settle(written))?

@@ -10,6 +10,7 @@
 
 mod delegate;
 mod error;
+mod kanban;
 mod memory;
 mod position;
 mod search;
@@ -25,6 +26,7 @@ use std::{
 use muster_core::{Address, EventQuery, Index, ListQuery, LogPosition, Subject, Timestamp};
 
 pub use error::StoreError;
+pub use kanban::{KanbanError, is_sqlite, read_kanban};
 pub use memory::MemoryStore;
 pub use search::{EventEntries, EventPlace, FoundDocument, StreamEvent, StringsQuery, TextMatches};
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};

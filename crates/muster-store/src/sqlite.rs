@@ -14,6 +14,7 @@
 
 mod backup;
 mod check;
+mod event_bounds;
 mod event_search;
 mod in_place;
 mod keep;

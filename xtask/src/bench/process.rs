@@ -29,8 +29,11 @@ pub(crate) struct Memory {
 pub(crate) struct Usage {
     /// Work on all cores together.
     pub(crate) cpu: Duration,
-    /// Bytes of pages that it made the disk write.
+    /// Bytes that it passed to system calls that write, to files and to others.
     pub(crate) written: u64,
+    /// Bytes that the system counts as made dirty: whole folios of its page cache, however little
+    /// of them changed. One of a file that was written in large pieces has up to two megabytes.
+    pub(crate) dirtied: u64,
 }
 
 impl Memory {
@@ -50,8 +53,10 @@ impl Usage {
         let (_, fields) = status.rsplit_once(')').context("the status of a process")?;
         let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
         let ticks: u64 = ticks.sum::<Result<u64, _>>()?;
-        let written = field(&read(child, "io")?, "write_bytes:")?;
-        Ok(Self { cpu: Duration::from_secs(ticks) / TICKS_PER_SECOND, written })
+        let io = read(child, "io")?;
+        let written = field(&io, "wchar:")?;
+        let dirtied = field(&io, "write_bytes:")?;
+        Ok(Self { cpu: Duration::from_secs(ticks) / TICKS_PER_SECOND, written, dirtied })
     }
 
     /// What was used after an earlier look.
@@ -59,6 +64,7 @@ impl Usage {
         Self {
             cpu: self.cpu.saturating_sub(before.cpu),
             written: self.written.saturating_sub(before.written),
+            dirtied: self.dirtied.saturating_sub(before.dirtied),
         }
     }
 }

@@ -27,6 +27,16 @@ const COMPILERS: [&str; 4] = ["usr/bin/cc", "usr/bin/gcc", "usr/bin/clang", "usr
 const TIME_MAX: Duration = Duration::from_mins(1);
 /// Where the newcomer's repository is, inside the root.
 const PROJECT: &str = "root/rocket";
+/// What was typed, inside the root.
+const TYPED: &str = "root/typed.sh";
+/// Nothing of this machine's environment; a question that nobody expected ends soon.
+const ENVIRONMENT: [&str; 5] = [
+    "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+    "HOME=/root",
+    "TERM=dumb",
+    "LANG=C.UTF-8",
+    "MUSTER_TEST_ANSWER_MS=5000",
+];
 /// What the program types after a question, and the answer to it.
 const ANSWERS: [(&str, &str); 2] = [("Type yes or no: ", "yes\n"), ("y/n: ", "y\n")];
 
@@ -82,11 +92,7 @@ impl DebianRoot {
     /// A command in the root, with nothing of this machine in its environment.
     pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("chroot");
-        command.arg(&self.path).args(words).env_clear();
-        command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
-        command.env("HOME", "/root").env("TERM", "dumb").env("LANG", "C.UTF-8");
-        // A question that nobody expected ends soon.
-        command.env("MUSTER_TEST_ANSWER_MS", "5000");
+        command.arg(&self.path).args(["/usr/bin/env", "-i"]).args(ENVIRONMENT).args(words);
         command
     }
 
@@ -125,7 +131,7 @@ impl DebianRoot {
         output(&mut self.command(&["git", "-C", &format!("/{PROJECT}"), "init", "--quiet"]))?;
         let began = Instant::now();
         self.typed(&format!("{program} init"))?;
-        let added = self.typed(&format!("{program} add 'Fix the login' --check test"))?;
+        let added = self.typed(&format!("{program} add 'Fix the login' --check tests"))?;
         ensure!(added.contains("TASK-001"), "no task was added: {added}");
         let done = self.typed(&format!("{program} done TASK-001"))?;
         let taken = began.elapsed();
@@ -136,12 +142,16 @@ impl DebianRoot {
         Ok(taken)
     }
 
-    /// Runs a command at a terminal of the root and answers what it asks; returns all it showed.
+    /// Runs a command at a terminal and answers what it asks; returns all it showed.
     fn typed(&self, line: &str) -> Result<String> {
-        let typed = format!("cd /{PROJECT} && {line}");
-        let mut script = self.command(&["script", "--quiet", "--return", "--command", &typed]);
-        script.arg("/dev/null").stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = script.spawn().context("cannot start a terminal in the root")?;
+        fs::write(self.path.join(TYPED), format!("cd /{PROJECT} && {line}\n"))?;
+        let path = self.path.display();
+        let environment = ENVIRONMENT.join(" ");
+        let inside = format!("chroot '{path}' /usr/bin/env -i {environment} sh /{TYPED}");
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &inside, "/dev/null"]);
+        script.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = script.spawn().context("cannot start a terminal with `script`")?;
         let mut keys = child.stdin.take().context("stdin")?;
         let mut screen = child.stdout.take().context("stdout")?;
         let mut shown = Vec::new();

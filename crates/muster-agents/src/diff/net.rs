@@ -257,6 +257,20 @@ fn idle(turns: &[TurnTrees], now: &str) -> Vec<(String, String)> {
     stretches
 }
 
+/// Writes files of a directory as they were before the run.
+pub(crate) async fn restore(
+    shared: &Arc<RunsContext>,
+    run: RunId,
+    changed: &ChangedDirectory,
+    names: &[&str],
+) -> Result<(), String> {
+    let Some((base, _)) = changed.trees.as_ref().filter(|_| !names.is_empty()) else {
+        return Ok(());
+    };
+    let store = place(shared, run, &changed.directory)?;
+    git::restore(&store, base, names).await
+}
+
 /// Why changes were not reverted, or a branch not made. Nothing was touched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReverted {
@@ -292,7 +306,7 @@ impl NetChanges {
 
 impl ChangedDirectory {
     /// The paths that are meant: those, or all.
-    fn chosen(&self, paths: &[String]) -> Result<Vec<&NetFile>, NotReverted> {
+    pub(crate) fn chosen(&self, paths: &[String]) -> Result<Vec<&NetFile>, NotReverted> {
         if let Some(problem) = &self.problem {
             return Err(NotReverted::Impossible(problem.clone()));
         }
@@ -324,7 +338,7 @@ pub(crate) async fn patch(
     Ok(made.await)
 }
 
-async fn patch_of(
+pub(crate) async fn patch_of(
     shared: &Arc<RunsContext>,
     run: RunId,
     changed: &ChangedDirectory,
@@ -333,45 +347,6 @@ async fn patch_of(
     let Some((base, now)) = &changed.trees else { return Ok(String::new()) };
     let store = place(shared, run, &changed.directory)?;
     git::patch(&store, (base, now), names).await
-}
-
-/// What was reverted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reverted {
-    pub(crate) files: Vec<String>,
-    /// The patch that makes the changes again.
-    pub(crate) patch: String,
-}
-
-/// Puts files back to what they were before the run, if nothing but the run has changed them.
-pub(crate) async fn revert(
-    shared: &Arc<RunsContext>,
-    run: RunId,
-    node: Option<NodeId>,
-    paths: &[String],
-) -> Result<Result<Reverted, NotReverted>, AskError> {
-    let changes = changes(shared, run).await?;
-    let made = async {
-        let changed = changes.of(node)?;
-        let chosen = changed.chosen(paths)?;
-        if changed.running {
-            return Err(NotReverted::Running);
-        }
-        let outside = chosen.iter().filter(|file| file.changed_outside);
-        let outside: Vec<String> = outside.map(|file| file.path.clone()).collect();
-        if !outside.is_empty() {
-            return Err(NotReverted::Outside(outside));
-        }
-        let names: Vec<&str> = chosen.iter().map(|file| file.path.as_str()).collect();
-        let patch = patch_of(shared, run, changed, &names).await?;
-        if let Some((base, _)) = changed.trees.as_ref().filter(|_| !names.is_empty()) {
-            let store = place(shared, run, &changed.directory)?;
-            git::restore(&store, base, &names).await?;
-        }
-        let files = names.into_iter().map(str::to_owned).collect();
-        Ok(Reverted { files, patch })
-    };
-    Ok(made.await)
 }
 
 #[cfg(test)]

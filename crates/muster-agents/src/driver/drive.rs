@@ -187,7 +187,7 @@ impl NodeDriver {
     /// When the turn in flight needs attention, if nothing arrives before.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let drive = self.turn.as_ref()?;
-        let flush = Duration::from_millis(self.shared.live().delta_flush_ms.into());
+        let flush = Duration::from_millis(self.shared.live.now().delta_flush_ms.into());
         let flush = drive.output.since.map(|since| since + flush);
         let silence = drive.patience().map(|patience| {
             let share = if drive.warned { patience } else { patience / 2 };
@@ -210,7 +210,7 @@ impl NodeDriver {
             self.close_provider(Duration::ZERO).await;
             return self.close_turn().await;
         }
-        let flush = Duration::from_millis(self.shared.live().delta_flush_ms.into());
+        let flush = Duration::from_millis(self.shared.live.now().delta_flush_ms.into());
         if drive.output.since.is_some_and(|since| since + flush <= now) {
             self.emit_text(Extent::Settled).await;
         }

@@ -136,7 +136,7 @@ impl NodeDriver {
     /// Opens a session unless one is open; returns whether an earlier one could not be resumed.
     async fn ensure_open(&mut self, context: &TurnContext) -> Result<bool, OpenFailure> {
         let node = &context.node;
-        let settings = self.shared.live();
+        let settings = self.shared.live.now();
         let profile = settings.profile(node.provider, &node.provider_profile);
         let Some(profile) = profile.cloned() else {
             let detail = format!(

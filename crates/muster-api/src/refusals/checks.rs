@@ -80,6 +80,10 @@ pub(super) fn person_required(act: &PersonalAct) -> CallFailure {
             "only a person accepts changes of protected files".to_owned(),
             "Undo them, or ask a person to run `muster review` at a terminal.".to_owned(),
         ),
+        PersonalAct::CloseImported { task } => (
+            format!("only a person takes over that {task} was closed before Muster"),
+            "Work on it as on any task, or ask a person to run `muster import`.".to_owned(),
+        ),
         PersonalAct::Waive { task, check } => (
             format!("only a person sets {check} aside"),
             format!(

@@ -1,6 +1,9 @@
 //! How task operations run: reads from a snapshot, writes as a draft, stored replies for retries.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use muster_core::{
     CallFacts, Recorded, WorkRefusal,
@@ -30,12 +33,14 @@ use crate::{
     refusals,
 };
 
+/// The answer to a call, or why it failed.
+type CallAnswer = Result<Envelope, CallFailure>;
 /// A reply, or a refusal in the caller's words.
 type CallOutcome = Result<CallReply, CallFailure>;
 /// Pure work on a draft that answers, or refuses in the caller's words.
 type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync>;
 /// What a transaction came to.
-pub(crate) type WriteOutcome = Result<Result<Envelope, CallFailure>, ExecuteError<TaskRejection>>;
+pub(crate) type WriteOutcome = Result<CallAnswer, ExecuteError<TaskRejection>>;
 /// A transaction under way.
 pub(crate) type PendingWrite = PendingOutcome<WriteOutcome>;
 
@@ -157,18 +162,13 @@ impl CallAction {
 }
 
 impl Write {
-    /// The workspace it changes.
     pub(crate) fn workspace(&self) -> &WorkspaceId {
         &self.workspace
     }
 
     /// Does the work as its own transaction and returns when it is durable. A gate that asks for
     /// checks may take several attempts.
-    pub(crate) fn perform(
-        self: &Arc<Self>,
-        app: &App,
-        scene: &Arc<Scene>,
-    ) -> Result<Envelope, CallFailure> {
+    pub(crate) fn perform(self: &Arc<Self>, app: &App, scene: &Arc<Scene>) -> CallAnswer {
         let mut rounds = CheckRounds::of(app, scene, &self.workspace, self.checks);
         let mut facts = rounds.first()?;
         loop {
@@ -194,7 +194,7 @@ impl Write {
     }
 
     /// The answer of that attempt; `None` if the files that a gate asks about have to be looked at.
-    pub(crate) fn settle(&self, outcome: WriteOutcome) -> Option<Result<Envelope, CallFailure>> {
+    pub(crate) fn settle(&self, outcome: WriteOutcome) -> Option<CallAnswer> {
         match outcome {
             Ok(answer) => Some(answer),
             Err(ExecuteError::Rejected(rejection)) if asks_for_checks(&rejection) => None,
@@ -235,7 +235,7 @@ impl Write {
         &self,
         draft: &mut TaskDraft<'_>,
         scene: &Scene,
-    ) -> TaskResult<Result<Envelope, CallFailure>> {
+    ) -> TaskResult<CallAnswer> {
         if let Some(key) = &self.key
             && let Some(answer) = kept_answer(draft.documents(), scene, key)?
         {
@@ -282,21 +282,25 @@ fn outside(events: &[Recorded<TaskEvent>], plan: PlanId) -> Option<CallFailure> 
 /// Adds the call to the history, once per plan or task: the first event of each is the operation.
 /// Undoable operations have recorded themselves (TASKS-HIST-1).
 pub(crate) fn record_operations(draft: &mut TaskDraft<'_>, intent: &str) -> TaskResult<()> {
-    let mut recorded: Vec<EntityId> = Vec::new();
-    let mut missing: Vec<(usize, EntityId)> = Vec::new();
+    // An import may change thousands of them.
+    let mut recorded: BTreeSet<EntityId> = BTreeSet::new();
+    let mut missing: BTreeMap<EntityId, usize> = BTreeMap::new();
     for (at, Recorded { event, intent, .. }) in draft.call_events().iter().enumerate() {
         if let TaskEvent::OperationRecorded(operation) = event {
-            recorded.push(operation.entity);
+            recorded.insert(operation.entity);
         } else if let Some(Addressed { entity, .. }) = Addressed::in_event(event) {
             if intent.is_some() {
-                recorded.push(entity);
-            } else if missing.iter().all(|(_, known)| *known != entity) {
-                missing.push((at, entity));
+                recorded.insert(entity);
+            } else {
+                missing.entry(entity).or_insert(at);
             }
         }
     }
-    for (at, _) in missing.iter().filter(|(_, entity)| !recorded.contains(entity)) {
-        draft.intend(*at, intent)?;
+    missing.retain(|entity, _| !recorded.contains(entity));
+    let mut places: Vec<usize> = missing.into_values().collect();
+    places.sort_unstable();
+    for at in places {
+        draft.intend(at, intent)?;
     }
     Ok(())
 }

@@ -38,7 +38,8 @@ fn config() -> ProptestConfig {
 }
 
 /// Tools that have a model of their own, and the door, through which calls of other tools are made.
-const PLAYED_ELSEWHERE: [&str; 4] = ["tasks_next", "todo_write", "tasks_step", "tasks_check"];
+const PLAYED_ELSEWHERE: [&str; 5] =
+    ["tasks_next", "todo_write", "tasks_step", "tasks_check", "tasks_import"];
 
 /// A tool that is added to the registry has to be added to the moves as well.
 #[test]

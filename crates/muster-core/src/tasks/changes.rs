@@ -152,6 +152,7 @@ fn own_revision(event: &TaskEvent) -> Option<u64> {
         TaskEvent::EvidenceCaptured(captured) => Some(captured.subject.revision),
         TaskEvent::Restored(restored) => Some(restored.subject.revision),
         TaskEvent::CheckWaiverSet(set) => Some(set.task.revision),
+        TaskEvent::OriginNoted(noted) => Some(noted.subject.revision),
         TaskEvent::StepDefined(_)
         | TaskEvent::StepNoted(_)
         | TaskEvent::StepVerified(_)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+pub use super::origin::NoteOrigin;
 use super::{
     check_gate::CheckState,
     entity::{TaskAnswer, TaskStatus},
@@ -159,6 +160,18 @@ pub enum TaskCommand {
     },
     /// End the claim of a task.
     ReleaseClaim {
+        task: TaskId,
+    },
+    /// Note where an imported plan or task and its steps came from.
+    NoteOrigin(NoteOrigin),
+    /// Close a step that its source has closed.
+    CloseImportedStep {
+        step: StepTarget,
+        /// Reason of its waiver.
+        reason: String,
+    },
+    /// Complete a task that its source has completed.
+    CompleteImported {
         task: TaskId,
     },
     /// Move or clear focus.

@@ -10,6 +10,7 @@ mod edit;
 mod memory;
 mod moving;
 mod node;
+mod origin;
 mod plan;
 mod removal;
 mod restore;
@@ -95,6 +96,11 @@ pub(super) fn decide(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> Decis
             claim::take(docs, env, *task, (*lease_seconds, directory.as_ref()))
         }
         TaskCommand::ReleaseClaim { task } => claim::release(docs, env, *task),
+        TaskCommand::NoteOrigin(note) => origin::note(docs, note),
+        TaskCommand::CloseImportedStep { step, reason } => {
+            origin::close_step(docs, call, step, reason)
+        }
+        TaskCommand::CompleteImported { task } => origin::complete(docs, call, *task),
         TaskCommand::MoveFocus { to } => move_focus(docs, *to),
         TaskCommand::NoteTodos { session, steps } => todos::written(docs, session, steps),
         TaskCommand::KeepAnswer { key, kept } => {

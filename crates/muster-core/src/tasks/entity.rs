@@ -17,6 +17,7 @@ use super::{
     claim::TaskClaim,
     id::{CardId, EntityId, PlanId, TaskId},
     memory::MemoryCounts,
+    origin::{FreeMeta, ItemOrigin},
     tree::StepTree,
 };
 use crate::Timestamp;
@@ -126,6 +127,12 @@ pub struct Meta {
     /// How much its memory holds.
     #[serde(default, skip_serializing_if = "MemoryCounts::is_empty")]
     pub memory: MemoryCounts,
+    /// What the source of an imported plan or task said of it and no other field holds.
+    #[serde(default, rename = "meta", skip_serializing_if = "FreeMeta::is_empty")]
+    pub free: FreeMeta,
+    /// Where it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<ItemOrigin>>,
 }
 
 impl Meta {
@@ -148,6 +155,8 @@ impl Meta {
             created_at: at,
             updated_at: at,
             memory: MemoryCounts::default(),
+            free: FreeMeta::new(),
+            origin: None,
         }
     }
 

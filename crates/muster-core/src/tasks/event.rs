@@ -4,6 +4,7 @@ mod check;
 mod claim;
 mod derived;
 mod memory;
+mod origin;
 mod plan;
 mod relocate;
 mod restored;
@@ -18,6 +19,7 @@ pub use check::{
 pub use claim::{ClaimChange, ClaimSet};
 pub use derived::{Derived, PlanMove, StatusMove};
 pub use memory::{CardKept, CardsCommitted, EvidenceCaptured, NoteCommitted, NoteKept};
+pub use origin::{OriginNoted, StepOrigin};
 pub use plan::{ChecklistSet, ContractSet, PlanCreated};
 pub use restored::Restored;
 pub use step::{
@@ -109,6 +111,8 @@ pub enum TaskEvent {
     CheckWaiverSet(CheckWaiverSet),
     /// A task was claimed or released, or its holder wrote to it.
     ClaimSet(ClaimSet),
+    /// An import has noted where a plan or task came from.
+    OriginNoted(OriginNoted),
     /// A session wrote its todo list here; only for replay.
     TodosWritten(TodosWritten),
     /// A response was kept for its idempotency key; only for replay.
@@ -157,6 +161,7 @@ impl TaskEvent {
             | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
+            | Self::OriginNoted(_)
             | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }
@@ -237,6 +242,7 @@ impl TaskEvent {
             | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
+            | Self::OriginNoted(_)
             | Self::TodosWritten(_)
             | Self::AnswerKept { .. } => None,
         }

@@ -7,6 +7,7 @@ mod check;
 mod claim;
 mod entity;
 mod memory;
+mod origin;
 mod restore;
 mod step;
 mod waiver;
@@ -73,6 +74,7 @@ pub(super) fn evolve(docs: &mut TaskDocs, recorded: &Recorded<TaskEvent>) -> App
         TaskEvent::ClaimSet(set) => claim::set(docs, set, by, moment),
         TaskEvent::CheckFinished(finished) => check::finished(docs, finished, moment),
         TaskEvent::FocusMoved { to } => change_workspace(docs, |workspace| workspace.focus = *to),
+        TaskEvent::OriginNoted(noted) => origin::noted(docs, noted, moment),
         TaskEvent::TodosWritten(written) => todos::evolve(docs, written),
         TaskEvent::AnswerKept { key, kept } => {
             docs.put(TaskKey::Answer(key.clone()), TaskDocument::Answer(kept.clone()));

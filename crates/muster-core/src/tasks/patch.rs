@@ -90,6 +90,20 @@ impl ResolvedPatch {
     }
 }
 
+/// The command that gives fields of a plan or task these values, which are valid.
+#[must_use]
+pub fn edit_of(id: EntityId, values: &FieldValues) -> TaskCommand {
+    let given: Vec<String> = values.keys().cloned().collect();
+    Changed { values, given: &given }.edit(id)
+}
+
+/// The same for a step.
+#[must_use]
+pub fn define_of(step: &StepTarget, values: &FieldValues) -> TaskCommand {
+    let given: Vec<String> = values.keys().cloned().collect();
+    Changed { values, given: &given }.define_step(step)
+}
+
 fn addressed(docs: &TaskDocs, target: &PatchTarget) -> TaskResult<Addressed> {
     match target {
         PatchTarget::Detail(id) => {

@@ -211,6 +211,10 @@ pub enum TaskRejection {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PersonalAct {
     AcceptProject,
+    /// Close what an import brought, where closing needs proof.
+    CloseImported {
+        task: TaskId,
+    },
     /// Accept changes of protected files.
     ReviewProtected,
     Waive {

@@ -14,6 +14,7 @@ use super::{
     check_gate::CheckWaiver,
     entity::TaskStatus,
     id::{CheckRunId, StepId},
+    origin::{FreeMeta, ItemOrigin},
     path::StepPath,
     stop::UnprovenStop,
 };
@@ -158,6 +159,12 @@ pub struct Step {
     /// Ordinal of the next child step; never goes back.
     #[serde(default)]
     pub next_child: u32,
+    /// What the source of an imported step said of it and no other field holds.
+    #[serde(default, rename = "meta", skip_serializing_if = "FreeMeta::is_empty")]
+    pub free: FreeMeta,
+    /// Where it was imported from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<ItemOrigin>>,
     /// When it was added.
     pub created_at: Timestamp,
     /// When it was changed last.
@@ -219,6 +226,8 @@ impl Step {
             added_seq: 0,
             graph_seq: 0,
             next_child: 0,
+            free: FreeMeta::new(),
+            origin: None,
             created_at: at,
             updated_at: at,
         }

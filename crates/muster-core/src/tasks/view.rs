@@ -15,6 +15,7 @@ pub mod definition;
 pub mod delta;
 pub mod empty;
 pub mod evidence;
+pub mod exported;
 pub mod focus;
 pub mod gate;
 mod gather;

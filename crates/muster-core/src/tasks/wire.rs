@@ -188,6 +188,7 @@ pub fn event_type(event: &TaskEvent) -> &'static str {
             ClaimChange::Renewed => "claim_renewed",
             ClaimChange::Released => "claim_released",
         },
+        TaskEvent::OriginNoted(noted) => by_kind(noted.kind(), "plan_imported", "task_imported"),
         TaskEvent::TodosWritten(_) => "todos_written",
         TaskEvent::AnswerKept { .. } => "answer_kept",
     }
@@ -210,6 +211,7 @@ pub fn subject(event: &TaskEvent) -> Option<(EntityId, PlanId)> {
         TaskEvent::CardsCommitted(committed) => Some((committed.id, committed.plan)),
         TaskEvent::NoteCommitted(committed) => Some((committed.id, committed.plan)),
         TaskEvent::Restored(restored) => Some((restored.subject.id, restored.subject.plan)),
+        TaskEvent::OriginNoted(noted) => Some((noted.subject.id, noted.subject.plan)),
         TaskEvent::CheckWaiverSet(set) => Some((set.task.task.into(), set.task.parent)),
         TaskEvent::ClaimSet(set) => {
             (set.change != ClaimChange::Renewed).then_some((set.task.into(), set.parent))
@@ -285,6 +287,7 @@ pub(super) fn path(event: &TaskEvent) -> Option<String> {
         | TaskEvent::ProjectAccepted(_)
         | TaskEvent::ProtectedReviewed(_)
         | TaskEvent::ClaimSet(_)
+        | TaskEvent::OriginNoted(_)
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => event.step().map(|step| step.path.to_string()),
     }

@@ -12,7 +12,7 @@ mod tool;
 use std::{ffi::OsString, io, path::PathBuf, process::ExitCode};
 
 use clap::{ArgMatches, Args};
-use muster_api::{Registry, WorkspaceId};
+use muster_api::{OperationRow, Registry, WorkspaceId, unknown_operation};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -50,7 +50,11 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
     let Some((name, flags)) = matches.subcommand() else {
         unreachable!("clap requires a tool");
     };
-    let arguments = match arguments(&registry, name, flags) {
+    let Some(row) = registry.get(name) else {
+        output::print_json(&unknown_operation(&registry, name))?;
+        return Ok(ExitCode::FAILURE);
+    };
+    let arguments = match arguments(row, flags) {
         Ok(arguments) => arguments,
         Err(complaint) => {
             output::complain(&complaint);
@@ -67,21 +71,15 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
         false => workspace::find(settings, None, &Surroundings::of_process(Some(&app))?)?,
     };
     let workspace = workspace.map(|found| found.name);
-    let arguments = with_workspace(&registry, name, arguments, workspace.as_ref());
+    let arguments = with_workspace(row, arguments, workspace.as_ref());
     let app = app.in_workspace(workspace);
     let answer = app.call(name, arguments);
     output::print_json(&answer)?;
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The given JSON, with the flags on top. An unknown tool takes no flags: the call itself
-/// reports it.
-fn arguments(
-    registry: &Registry,
-    name: &str,
-    flags: &ArgMatches,
-) -> Result<Map<String, Value>, String> {
-    let Some(row) = registry.get(name) else { return Ok(Map::new()) };
+/// The given JSON, with the flags on top.
+fn arguments(row: &OperationRow, flags: &ArgMatches) -> Result<Map<String, Value>, String> {
     let mut arguments = match flags.get_one::<String>(tool::JSON) {
         Some(text) => parse_object(text)?,
         None => Map::new(),
@@ -96,14 +94,11 @@ fn arguments(
 
 /// The arguments with the default workspace, where the tool needs one and none was named.
 fn with_workspace(
-    registry: &Registry,
-    name: &str,
+    row: &OperationRow,
     mut arguments: Map<String, Value>,
     workspace: Option<&WorkspaceId>,
 ) -> Map<String, Value> {
-    let needed = registry
-        .get(name)
-        .is_some_and(|row| flag::flags(row).iter().any(flag::Flag::is_needed_workspace));
+    let needed = flag::flags(row).iter().any(flag::Flag::is_needed_workspace);
     if let Some(workspace) = workspace.filter(|_| needed) {
         arguments.entry("workspace").or_insert(Value::from(workspace.as_str()));
     }

@@ -2,14 +2,17 @@
 
 pub(crate) mod folder;
 mod markdown;
+mod plans;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::Context as _;
-use clap::Args;
+use anyhow::{Context as _, bail};
+use clap::{Args, builder::PossibleValuesParser};
+use muster_core::plan_files::PlanExportForm;
 
 use self::folder::{ExportFolder, Manifest};
 use crate::{
+    commands::completions::plan_ids,
     commands::tasks::{
         calls::{ContextCall, PAGE_ROWS},
         whole,
@@ -19,24 +22,42 @@ use crate::{
     people::{InWorkspace, OpenWorkspace},
 };
 
-/// Write a workspace to a folder as readable files
+/// Write a workspace to a folder as readable files, or its plans for another program
 ///
 /// log.jsonl holds every event, one per line and append-only: `muster import` rebuilds the same
 /// workspace from it. plans/*.md and tasks/*.md show each plan and task for people; they are
 /// rewritten each time. The same workspace always gives the same files.
+///
+/// With --format the plans are written in the form of another program instead: to standard output,
+/// to a file, or for Backlog.md to a folder. Importing them again loses nothing that the form can
+/// hold.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   muster export tasks-of-rocket             then: git add tasks-of-rocket
   muster export DIR --workspace rocket
-  muster import DIR --storage-dir OTHER     the same workspace in another store")]
+  muster import DIR --storage-dir OTHER     the same workspace in another store
+  muster export --format markdown TASKS.md  checklists; also taskmaster, beads and backlog")]
 pub(crate) struct Export {
-    /// Folder of the files; new, empty, or of an earlier export of the same workspace
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    /// Folder of the files; new, empty, or of an earlier export of the same workspace. With
+    /// --format the file to write, or the folder for Backlog.md
+    #[arg(value_name = "DIR", required_unless_present = "format")]
+    dir: Option<PathBuf>,
+
+    /// Write the plans in this form instead
+    #[arg(long, value_name = "FORM", value_parser = form_names())]
+    format: Option<String>,
+
+    /// With --format: only this plan
+    #[arg(long, value_name = "PLAN-ID", requires = "format", add = plan_ids())]
+    plan: Option<String>,
 
     #[command(flatten)]
     place: InWorkspace,
+}
+
+fn form_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(PlanExportForm::ALL.map(PlanExportForm::name))
 }
 
 /// Writes the files.
@@ -44,7 +65,14 @@ pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCo
     let desk = OpenWorkspace::open(settings, &export.place)?;
     let workspace = desk.workspace();
     desk.must_exist()?;
-    let folder = ExportFolder::for_export(&export.dir, workspace.as_str())?;
+    let dir = match (&export.format, &export.dir) {
+        (Some(form), dir) => {
+            return plans::run(&desk, form, export.plan.as_deref(), dir.as_deref());
+        }
+        (None, Some(dir)) => dir,
+        (None, None) => bail!("name a folder, or a form with --format"),
+    };
+    let folder = ExportFolder::for_export(dir, workspace.as_str())?;
     let mut log = folder.open_log()?;
     let events = desk.app().export(workspace, &mut |line| log.write_line(line))?;
     log.finish()?;
@@ -59,7 +87,7 @@ pub(crate) fn run(settings: &Settings, export: &Export) -> anyhow::Result<ExitCo
     output::print(&format!(
         "workspace {workspace}: {events} events and {} pages are in {}\n",
         pages.len(),
-        export.dir.display()
+        dir.display()
     ))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! `muster init`: sets a project up, from its file to the agents that work in it.
 
+mod plans;
 mod project;
 
 use std::{
@@ -105,14 +106,19 @@ pub(crate) fn run(settings: &Settings, init: &InitCommand) -> anyhow::Result<Exi
         next.add(command, "accept the checks; until then none of them runs");
     }
     let (connected, is_complete) = connect(settings, init.yes, &mut next)?;
+    plans::offer(settings, &project, init.yes, &mut next);
     if has_checks {
         next.add("muster check", "run the checks");
     }
+    let check = match project.definition.checks.keys().next() {
+        Some(check) => format!(" --check {check}"),
+        None => String::new(),
+    };
+    next.add(format!("muster add 'First task'{check}"), "put a piece of work on record");
     if let Some(agent) = connected.first() {
         next.add(agent.program(), "work with an agent; restart those that run already");
     }
-    next.add("muster status", "see which workspace counts in a directory");
-    next.add("muster tasks", "see the work");
+    next.add("muster serve --open", "see the work on the page, or with `muster tasks`");
     output::print(&next.text())?;
     Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -69,6 +69,8 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         muster_mcp::serve_stdio(Arc::new(NodeBackend::new(toolset, workspace, server)))?;
         return Ok(ExitCode::SUCCESS);
     }
+    // Before anything is made for an agent that cannot be served.
+    settings.workspace(mcp.workspace.as_deref())?;
     let name = settings.get_over(&AGENT_NAME, mcp.agent_name.clone().map(Some))?.value;
     let by = name.map(|name| Author::new(AuthorKind::Agent, &name, AuthorSurface::Mcp));
     let caller = Caller {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     client::Client,
     config::{Settings, ValueSource},
+    output,
     people::{InWorkspace, Look},
     screen::{Color, Screen, Tone, spelled_out},
     storage,
@@ -42,12 +43,18 @@ pub(crate) struct StatusCommand {
     look: Look,
 }
 
-impl StatusCommand {
-    /// The command without any flag.
-    pub(super) fn plain() -> Self {
-        let look = Look { json: false, color: Color::Auto };
-        Self { place: InWorkspace { workspace: None }, look }
-    }
+/// Shows the same to a person who typed no command. That no server runs is no error then.
+pub(super) fn overview(settings: &Settings) -> anyhow::Result<()> {
+    let screen = Screen::of_stdout(Color::Auto);
+    let workspace = workspace_here(settings, &InWorkspace { workspace: None });
+    let store = storage::directory(settings)?;
+    let mut text = workspace_line(screen, &workspace) + &store_line(screen, &store);
+    text += &match ask(settings) {
+        Ok((client, health, access)) => server_lines(screen, &client, &health, access)?,
+        Err(error) => format!("server    {error:#}\n"),
+    };
+    text += "\n`muster next` shows what can be done now, `muster --help` lists all commands.\n";
+    Ok(output::print_on(screen, &text)?)
 }
 
 /// The workspace of this directory.

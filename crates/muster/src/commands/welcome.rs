@@ -22,7 +22,8 @@ const FIRST_COMMANDS: [(&str, &str); 3] = [
 
 pub(crate) fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     if is_set_up(settings)? {
-        return status::run(settings, &status::StatusCommand::plain());
+        status::overview(settings)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let screen = Screen::of_stdout(Color::Auto);
     let mut text = format!(

@@ -5,6 +5,7 @@
 //! deliberately not here: rules.
 
 mod add;
+mod check_names;
 mod confirm;
 mod done;
 mod edit;

@@ -13,8 +13,9 @@ use super::{
     ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET, ValueSource, WORKSPACE,
     entries::{
         ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_TOKEN, CLIENT_URL, CTREES_ENABLED,
-        CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, PROFILE, TODO_FOLLOW,
-        TODO_PREVIEW_MAX_ROWS, TODO_PREVIEW_STRATEGY,
+        CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, NOTIFY_COMMAND,
+        NOTIFY_MIN_AGE, NOTIFY_QUIET, NOTIFY_WEBHOOK, PROFILE, TODO_FOLLOW, TODO_PREVIEW_MAX_ROWS,
+        TODO_PREVIEW_STRATEGY,
     },
 };
 use crate::{
@@ -123,6 +124,8 @@ fn every_setting_is_read_from_the_file() {
          [client]\nurl = 'https://muster.example.org/'\n\
          [ctrees]\nenabled = false\nsummary = true\ntask_node = true\nmax_chars = 8_000\n\
          [proof]\nlog_days = 7\n\
+         [notify]\ndesktop = false\ncommand = ['tell', 'me, now']\n\
+         webhook = 'http://127.0.0.1:8080/x'\nmin_age = '5m'\nquiet = '22:00-07:00'\n\
          [todo]\nfollow = true\npreview = { max_rows = 3, strategy = 'first_n' }\n",
     );
     let settings = home.settings(&[]);
@@ -155,6 +158,24 @@ fn every_setting_is_read_from_the_file() {
     assert!(settings.get(&TODO_FOLLOW).unwrap().value);
     let gate = settings.gate().unwrap();
     assert!(!gate.enabled.value && gate.summary.value && !gate.summary_visible());
+}
+
+/// HOST-NOTE-1.
+#[test]
+fn notifications_are_read_from_file_and_variables() {
+    let home = Home::new();
+    home.configure(
+        "[notify]\ncommand = ['tell', 'me, now']\nmin_age = '5m'\nwebhook = 'https://x'\n",
+    );
+    let settings = home.settings(&[("MUSTER_NOTIFY_QUIET", "22:00-7:00")]);
+    assert_eq!(settings.get(&NOTIFY_COMMAND).unwrap().value, ["tell", "me, now"]);
+    assert_eq!(settings.get(&NOTIFY_MIN_AGE).unwrap().value.as_secs(), 300);
+    let refused = settings.get(&NOTIFY_WEBHOOK).unwrap_err().to_string();
+    assert!(refused.contains("line 4") && refused.contains("\"curl\""), "{refused}");
+    let refused = settings.get(&NOTIFY_QUIET).unwrap_err().to_string();
+    assert!(refused.contains("22:00-07:00"), "{refused}");
+    let words = home.settings(&[("MUSTER_NOTIFY_COMMAND", "[\"other\"]")]);
+    assert_eq!(words.get(&NOTIFY_COMMAND).unwrap().value, ["other"]);
 }
 
 #[test]

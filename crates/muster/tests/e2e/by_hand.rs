@@ -126,6 +126,25 @@ fn what_was_edited_is_stored_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_task_is_moved_by_a_flag_and_by_a_line_of_its_text() {
+    let bench = Bench::new();
+    bench.fine(&["add", "Parse"]);
+    bench.fine(&["add", "Other", "--new-plan", "Later"]);
+    let said = bench.fine(&["edit", "TASK-001", "--plan", "PLAN-002"]);
+    assert_eq!(said, "TASK-001 is in PLAN-002 now\n");
+    assert_eq!(bench.task("TASK-001")["target"]["parent"], "PLAN-002");
+    let text = bench.fine(&["edit", "TASK-001", "--print"]);
+    assert!(text.contains("\nPlan: PLAN-002\n"), "{text}");
+    let back = text.replace("Plan: PLAN-002", "Plan: PLAN-001").replace(": Parse", ": Parse it");
+    let (code, said, complaint) = bench.attempt(&["edit", "TASK-001", "--from", "-"], &back);
+    assert_eq!((code, said.as_str()), (Some(0), "TASK-001 was changed\n"), "{complaint}");
+    let target = &bench.task("TASK-001")["target"];
+    assert_eq!((&target["parent"], &target["title"]), (&"PLAN-001".into(), &"Parse it".into()));
+    let refused = bench.refused(&["edit", "TASK-001", "--plan", "PLAN-009"]);
+    assert!(refused.contains("PLAN-009") && !refused.contains("tasks_"), "{refused}");
+}
+
+#[test]
 fn nothing_is_deleted_without_a_yes() {
     let bench = Bench::new();
     bench.fine(&["add", "One", "--step", "a", "--step", "b"]);

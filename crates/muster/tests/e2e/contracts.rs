@@ -78,6 +78,7 @@ topics![
     history,
     idempotency,
     ids,
+    imports,
     limits,
     lint,
     mirror,

@@ -17,6 +17,7 @@ mod first_day;
 mod fuzz;
 mod hostile;
 mod hostile_input;
+mod imports;
 mod init;
 mod lifecycle;
 mod page;

@@ -106,7 +106,13 @@ fn each_source_counts_in_its_order() {
     });
     assert_eq!((name, why.as_str()), (json!("flagged"), "set by --workspace"));
     let text = stdout(&checkout.run(&["status"]));
-    assert_eq!(text, format!("workspace acme/rocket  declared in {file}, not accepted yet\n"));
+    let store = checkout.path("store");
+    let shown = format!(
+        "workspace acme/rocket  declared in {file}, not accepted yet\n\
+         store     {}  not there yet\n",
+        store.display()
+    );
+    assert_eq!(text, shown);
 }
 
 #[test]

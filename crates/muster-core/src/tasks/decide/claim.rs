@@ -57,6 +57,10 @@ pub(super) fn check(env: &Env, task: &Task) -> TaskResult<()> {
 pub(super) fn check_command(docs: &TaskDocs, env: &Env, command: &TaskCommand) -> TaskResult<()> {
     let closed = if let TaskCommand::CloseStep { step, .. } = command {
         Some(step.task)
+    } else if let TaskCommand::CloseImportedStep { step, .. } = command {
+        Some(step.task)
+    } else if let TaskCommand::CompleteImported { task } = command {
+        Some(*task)
     } else if let TaskCommand::SetStatus { id: EntityId::Task(id), to: TaskStatus::Done } = command
     {
         Some(*id)

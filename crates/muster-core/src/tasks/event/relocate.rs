@@ -58,6 +58,7 @@ impl TaskEvent {
             | Self::ProtectedReviewed(_)
             | Self::CheckWaiverSet(_)
             | Self::ClaimSet(_)
+            | Self::OriginNoted(_)
             | Self::FocusMoved { .. }
             | Self::TodosWritten(_) => {}
         }

@@ -2,12 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::gate::GateState;
 use crate::{
     Author,
     tasks::{
         entity::{TaskStatus, Urgency},
+        origin::shown_meta,
         step::{Checkpoint, SKIPPED_BLOCK, ShownConfirmation, Step, StepLook, StepNode, Waiver},
         stop::UnprovenStop,
     },
@@ -50,6 +52,9 @@ pub struct StepObject {
     pub notes_count: u32,
     pub evidence_count: u32,
     pub nodes: Vec<NodeObject>,
+    /// What the source of an import said of it, and which source that is.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
     pub created_at_ms: i64,
     pub updated_at_ms: i64,
 }
@@ -115,6 +120,7 @@ impl StepObject {
             notes_count: step.notes,
             evidence_count: step.evidence,
             nodes: step.nodes.iter().map(|node| NodeObject::of(step, node)).collect(),
+            meta: shown_meta(&step.free, step.origin.as_deref()),
             created_at_ms: step.created_at.0,
             updated_at_ms: step.updated_at.0,
         }

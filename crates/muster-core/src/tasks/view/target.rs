@@ -11,6 +11,7 @@ use crate::{
         claim::ClaimView,
         entity::{Checklist, Meta, Plan, Task, TaskStatus, Urgency},
         id::{EntityId, EntityKind, WorkspaceId},
+        origin::{FreeMeta, shown_meta},
     },
     text,
 };
@@ -19,6 +20,8 @@ use crate::{
 const TEXT_CHARS_MAX: usize = 1_000;
 /// Characters of `contract_data` in `target`; a larger one is left out and listed as such.
 const CONTRACT_DATA_CHARS_MAX: usize = 2_000;
+/// Characters of `meta` in `target`; a larger one is left out and listed as such.
+const META_CHARS_MAX: usize = 1_000;
 
 /// A plan or task with its computed fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +60,9 @@ pub struct TargetView {
     /// Fields of a task.
     #[serde(flatten)]
     pub task: Option<TaskPart>,
+    /// What the source of an import said of it, and which source that is.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
     /// When it was created.
     pub created_at_ms: i64,
     /// When it was changed last.
@@ -128,8 +134,9 @@ impl TargetView {
             plan_progress: plan.checklist.progress(),
         };
         let progress = percent(plan.sums.tasks.done, plan.sums.tasks.total());
-        let shared = Self::shared(workspace, plan.id.into(), &plan.meta, progress);
-        Self { plan: Some(part), omitted, ..shared }
+        let mut shared = Self::shared(workspace, plan.id.into(), &plan.meta, progress);
+        shared.omitted.extend(omitted);
+        Self { plan: Some(part), ..shared }
     }
 
     /// A task, its strings complete.
@@ -144,17 +151,17 @@ impl TargetView {
             part.contract.clone_from(&plan.contract);
             part.contract_data = Some(json!(plan.contract_data));
         }
-        whole.omitted.clear();
         whole
     }
 
     fn with_texts(self, meta: &Meta) -> Self {
         let description = meta.description.clone();
         let context = meta.context.clone();
-        Self { description, context, ..self }
+        Self { description, context, meta: free_of(meta), omitted: Vec::new(), ..self }
     }
 
     fn shared(workspace: &WorkspaceId, id: EntityId, meta: &Meta, progress: u64) -> Self {
+        let (free, omitted) = short_meta(meta);
         Self {
             id: id.to_string(),
             qualified_id: format!("{workspace}:{id}"),
@@ -174,9 +181,23 @@ impl TargetView {
             task: None,
             created_at_ms: meta.created_at.0,
             updated_at_ms: meta.updated_at.0,
-            omitted: Vec::new(),
+            meta: free,
+            omitted,
         }
     }
+}
+
+fn free_of(meta: &Meta) -> FreeMeta {
+    shown_meta(&meta.free, meta.origin.as_deref())
+}
+
+/// The free object, unless it is large.
+fn short_meta(meta: &Meta) -> (FreeMeta, Vec<String>) {
+    let free = free_of(meta);
+    if free.is_empty() || budget::size(&json!(free)) <= META_CHARS_MAX {
+        return (free, Vec::new());
+    }
+    (FreeMeta::new(), vec!["meta".to_owned()])
 }
 
 fn cut(value: &str) -> String {

@@ -12,8 +12,8 @@ use crate::{
         TaskEvent,
         event::{
             CardsCommitted, CheckWaiverSet, ChecklistSet, ClaimChange, Derived, EditKind,
-            EvidenceCaptured, FieldsEdited, Restored, StepDone, StepRef, StepVerified, StepsAdded,
-            WaiverChange,
+            EvidenceCaptured, FieldsEdited, NoteCommitted, OriginNoted, Restored, StepDone,
+            StepRef, StepVerified, StepsAdded, WaiverChange,
         },
         fields,
         id::{EntityId, EntityKind},
@@ -96,11 +96,8 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::NodeDeleted(_) => of_step(map, event),
         TaskEvent::EvidenceCaptured(captured) => of_evidence(map, captured),
         TaskEvent::CardsCommitted(committed) => of_cards(map, committed),
-        TaskEvent::NoteCommitted(committed) => {
-            map.serialize_entry("doc", "notes")?;
-            map.serialize_entry("seq", &committed.seq)?;
-            map.serialize_entry("title", &committed.title)
-        }
+        TaskEvent::NoteCommitted(committed) => of_note(map, committed),
+        TaskEvent::OriginNoted(noted) => of_origin(map, noted),
         TaskEvent::Restored(restored) => of_restored(map, event, restored),
         TaskEvent::CardKept(_)
         | TaskEvent::NoteKept(_)
@@ -114,6 +111,18 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => Ok(()),
     }
+}
+
+fn of_origin<M: SerializeMap>(map: &mut M, noted: &OriginNoted) -> Result<(), M::Error> {
+    map.serialize_entry("form", &noted.origin.form)?;
+    map.serialize_entry("source", &noted.origin.source)?;
+    map.serialize_entry("id", &noted.origin.id)
+}
+
+fn of_note<M: SerializeMap>(map: &mut M, committed: &NoteCommitted) -> Result<(), M::Error> {
+    map.serialize_entry("doc", "notes")?;
+    map.serialize_entry("seq", &committed.seq)?;
+    map.serialize_entry("title", &committed.title)
 }
 
 /// For an event about one step or node: which one, then its own fields.

@@ -78,6 +78,11 @@ impl ExportFolder {
         Ok((folder, manifest))
     }
 
+    /// Whether a folder holds an export.
+    pub(crate) fn is_export(path: &Path) -> bool {
+        path.join(MANIFEST).is_file()
+    }
+
     fn manifest(&self) -> anyhow::Result<Manifest> {
         let file = self.path.join(MANIFEST);
         let place = file.display();

@@ -9,8 +9,10 @@ use crate::{
     screen::{Screen, Tone},
 };
 
-/// Noun for counted steps.
-const CLOSED: &str = "steps closed";
+/// What is counted, for one and for several.
+type Nouns = [&'static str; 2];
+const STEPS: Nouns = ["step closed", "steps closed"];
+const TASKS: Nouns = ["task done", "tasks done"];
 
 /// Show the state of a plan or task and what to do next
 #[derive(Args)]
@@ -26,7 +28,7 @@ pub(crate) struct RadarProgress {
     percent: u64,
     done: u64,
     total: u64,
-    noun: &'static str,
+    nouns: Nouns,
 }
 
 /// Prints the radar.
@@ -44,25 +46,26 @@ impl RadarProgress {
         match (rollup, steps) {
             (Some(rollup), _) => Self::of_tasks(rollup),
             (None, StepsView::Task(steps)) => Self::of_steps(steps),
-            (None, StepsView::Plan(steps)) => Self::new(steps.completed, steps.total, CLOSED),
+            (None, StepsView::Plan(steps)) => Self::new(steps.completed, steps.total, STEPS),
         }
     }
 
     pub(super) fn of_tasks(rollup: &Rollup) -> Option<Self> {
-        Self::new(rollup.tasks_done, rollup.tasks_total, "tasks done")
+        Self::new(rollup.tasks_done, rollup.tasks_total, TASKS)
     }
 
     pub(super) fn of_steps(steps: &StepsSummary) -> Option<Self> {
-        Self::new(steps.completed as u64, steps.total as u64, CLOSED)
+        Self::new(steps.completed as u64, steps.total as u64, STEPS)
     }
 
-    fn new(done: u64, total: u64, noun: &'static str) -> Option<Self> {
+    fn new(done: u64, total: u64, nouns: Nouns) -> Option<Self> {
         let percent = (done * 100).checked_div(total)?;
-        Some(Self { percent, done, total, noun })
+        Some(Self { percent, done, total, nouns })
     }
 
     pub(crate) fn line(self, screen: Screen) -> String {
-        let Self { percent, done, total, noun } = self;
+        let Self { percent, done, total, nouns: [one, several] } = self;
+        let noun = if total == 1 { one } else { several };
         format!("{} {percent} %  {done} of {total} {noun}\n", screen.bar(percent))
     }
 }

@@ -8,13 +8,14 @@ use muster_core::{
 };
 use serde::Serialize;
 
-use super::{entity::EntityNow, step_flags::StepFlags};
+use super::{check_names::remark_on_unknown, entity::EntityNow, step_flags::StepFlags};
 use crate::{
     commands::completions::plan_ids,
     commands::tasks::calls::{
         ContextCall, CreateCall, CreatedEntity, DeleteCall, FocusCall, PAGE_ROWS,
     },
     config::Settings,
+    output,
     people::{InWorkspace, Look, OpenWorkspace},
     screen::{Tone, counted, cut, spelled_out},
 };
@@ -107,6 +108,9 @@ pub(super) fn run(settings: &Settings, add: &Add) -> anyhow::Result<()> {
             return Err(error);
         }
     };
+    if let Some(remark) = remark_on_unknown(desk.app(), &steps)? {
+        output::remark(&remark);
+    }
     let id = task.try_read::<CreatedEntity>()?.id;
     let made_word = if made.is_some() { "new plan " } else { "" };
     let place = format!("in {made_word}{plan}, {}", counted(steps.len(), "step"));

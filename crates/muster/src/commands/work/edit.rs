@@ -17,7 +17,10 @@ use muster_api::desktop;
 use self::{changes::FormChanges, form::EditForm};
 use super::entity::EntityNow;
 use crate::{
-    commands::{completions::entity_ids, tasks::calls::MoveCall},
+    commands::{
+        completions::{entity_ids, plan_ids},
+        tasks::calls::MoveCall,
+    },
     config::Settings,
     output,
     people::{InWorkspace, Look, OpenWorkspace},
@@ -54,7 +57,7 @@ pub(crate) struct EditCommand {
     from: Option<PathBuf>,
 
     /// Move the task to this plan instead of opening an editor
-    #[arg(long, value_name = "PLAN", conflicts_with_all = ["print", "from"], add = entity_ids())]
+    #[arg(long, value_name = "PLAN", conflicts_with_all = ["print", "from"], add = plan_ids())]
     plan: Option<String>,
 
     #[command(flatten)]

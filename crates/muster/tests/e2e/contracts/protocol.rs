@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use super::program;
 
 /// Tools of the full listing that write nothing.
-const READS: [&str; 14] = [
+const READS: [&str; 15] = [
     "tasks_context",
     "tasks_context_pack",
     "tasks_delta",
     "tasks_evidence_get",
+    "tasks_export",
     "tasks_focus_get",
     "tasks_handoff",
     "tasks_history",

@@ -201,6 +201,7 @@ const ROW_CORE: &[&str] =
 
 /// Long strings of the target.
 const THIN: Part = &[
+    BudgetAction::drop("target.meta"),
     BudgetAction::drop("target.contract_data"),
     BudgetAction::cut("target.contract", 256),
     BudgetAction::cut("target.description", 256),
