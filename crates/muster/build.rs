@@ -1,6 +1,6 @@
-//! Tells the linker how to write the addresses that are known only when the program starts. Packed,
-//! they are a hundredth of their size, which is a twentieth of the program and a tenth of the memory
-//! of `muster mcp`.
+//! Tells the linker how to write the addresses that are known only when the program starts.
+//! Packed, they are a hundredth of their size, which is a twentieth of the program and a tenth of
+//! the memory of `muster mcp`.
 //!
 //! Only the C library of this machine is asked: older ones cannot start such a program, and the
 //! linkers of other platforms may not know the option.

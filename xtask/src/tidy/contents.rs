@@ -7,7 +7,7 @@ use super::{
     tree::Tree,
 };
 
-/// Crates that may start processes; test code may everywhere.
+/// Crates that may start processes; test code and build scripts may everywhere.
 const STARTS_PROCESSES: [&str; 3] = ["muster-agents", "muster-testkit", "xtask"];
 
 /// Crates that may contain SQL. This one contains the words it searches for.
@@ -37,8 +37,9 @@ pub(crate) fn no_allow(tree: &Tree) -> Vec<Finding> {
 
 /// Only the runtime starts processes.
 pub(crate) fn processes(tree: &Tree) -> Vec<Finding> {
-    let elsewhere =
-        tree.rust().filter(|file| !file.is_test() && !STARTS_PROCESSES.contains(&file.package()));
+    let is_of_the_program = |file: &&Source| !file.is_test() && !file.path.ends_with("/build.rs");
+    let elsewhere = tree.rust().filter(is_of_the_program);
+    let elsewhere = elsewhere.filter(|file| !STARTS_PROCESSES.contains(&file.package()));
     find(elsewhere, starts_process, "only the runtime starts processes")
 }
 
@@ -116,6 +117,7 @@ mod tests {
             assert_eq!(processes(&tree(CORE, bad)).len(), 1, "{bad}");
             assert!(processes(&tree("crates/muster-agents/src/a.rs", bad)).is_empty(), "{bad}");
             assert!(processes(&tree("crates/muster/tests/a.rs", bad)).is_empty(), "{bad}");
+            assert!(processes(&tree("crates/muster/build.rs", bad)).is_empty(), "{bad}");
         }
         for good in ["use std::process::ExitCode;", "use clap::Command;", "std::process::id()"] {
             assert!(processes(&tree("crates/muster/src/a.rs", good)).is_empty(), "{good}");

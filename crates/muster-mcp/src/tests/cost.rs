@@ -18,8 +18,8 @@ const START_MAX: usize = 400;
 const SNAPSHOT_MAX: usize = 1_000;
 const REFUSAL_MAX: usize = 200;
 
-/// Characters around a view of any size: context, time, warnings about the size, events of the call,
-/// and the names of the fields.
+/// Characters around a view of any size: context, time, warnings about the size, events of the
+/// call, and the names of the fields.
 const FRAME_CHARS_MAX: usize = 1_000;
 /// Characters of the line that stands for an answer since the revision of 2026-07-28.
 const LINE_CHARS_MAX: usize = 100;
