@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use muster_core::{
     Json,
     run::{
+        approval::Resolution,
         artifact::{Artifact, ArtifactKind},
+        edge::ActorKind,
         event::{RunEvent, RunFact, TurnMoved, TurnStep},
         id::{ApprovalId, NodeId},
         node::NodeStatus,
@@ -104,6 +106,18 @@ fn laid_out(screen: Screen, fact: &RunFact, words: &str) -> String {
     screen.wrapped(words.trim(), &indent).join("\n").trim_start().to_owned()
 }
 
+/// An answer to an approval, with the rule that gave it or that was made with it.
+fn resolved(resolution: &Resolution) -> String {
+    let status = resolution.status;
+    match (&resolution.rule, resolution.by) {
+        (Some(rule), ActorKind::Runtime) => format!("✓ {status} by a rule: {}", rule.text),
+        (Some(rule), ActorKind::User | ActorKind::Agent) => {
+            format!("✓ {status}; from now on: {}", rule.text)
+        }
+        (None, _) => format!("✓ {status}"),
+    }
+}
+
 /// The text of an event and its colour.
 fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
     let (tone, words) = match &event.fact {
@@ -136,9 +150,7 @@ fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
         RunFact::ApprovalRequested(asked) => {
             (Tone::Warning, format!("asks: {}", approval(asked.approval_id, &asked.tool)))
         }
-        RunFact::ApprovalResolved(answered) => {
-            (Tone::Good, format!("✓ {}", answered.resolution.status))
-        }
+        RunFact::ApprovalResolved(answered) => (Tone::Good, resolved(&answered.resolution)),
         RunFact::ArtifactCreated(created) => changes(&created.artifact)?,
         RunFact::TurnMoved(TurnMoved { step: TurnStep::Failed(ended), .. }) => {
             let detail = ended.detail.as_deref().unwrap_or_default();
