@@ -45,19 +45,46 @@ impl PlanSourceFiles {
         }
         let path = Path::new(source);
         let about = fs::metadata(path).with_context(|| format!("cannot read {source}"))?;
-        let name = shown(path)?;
         if about.is_dir() {
             let (form, paths) = files_of(path, form)?;
+            if let [only] = paths.as_slice()
+                && is_whole_list(only)
+            {
+                return Self::read_file(only, form);
+            }
+            let name = shown(home_of(path, &paths))?;
             let files = read_all(&paths)?;
             return Ok(Self { form, name, files });
         }
+        Self::read_file(path, form)
+    }
+
+    fn read_file(path: &Path, form: Option<PlanForm>) -> anyhow::Result<Self> {
+        let name = shown(path)?;
         if form.is_none_or(|form| form == PlanForm::VibeKanban) && begins_as_sqlite(path)? {
-            let dump = read_kanban(path).with_context(|| format!("cannot import {source}"))?;
+            let dump = read_kanban(path).with_context(|| format!("cannot import {name}"))?;
             let text = serde_json::to_string(&dump)?;
             let files = vec![PlanFile { path: name.clone(), text }];
             return Ok(Self { form: Some(PlanForm::VibeKanban), name, files });
         }
         Ok(Self { form, name, files: read_all(&[path.to_owned()])? })
+    }
+}
+
+/// Whether a file has all of its source in it.
+fn is_whole_list(file: &Path) -> bool {
+    let mut places = PLACES.iter().flat_map(|(_, places)| places.iter());
+    places.any(|place| Path::new(place).file_name() == file.file_name())
+}
+
+/// The folder of several files, however it was named: the tasks of Backlog.md are one source.
+fn home_of<'p>(folder: &'p Path, files: &'p [PathBuf]) -> &'p Path {
+    let inner = files.first().and_then(|file| file.parent()).unwrap_or(folder);
+    let is_part = |name: &str| inner.file_name().is_some_and(|found| found == name);
+    match inner.parent() {
+        Some(home) if home.as_os_str().is_empty() => folder,
+        Some(home) if is_part("tasks") || is_part("completed") => home,
+        Some(_) | None => folder,
     }
 }
 
