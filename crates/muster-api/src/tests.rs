@@ -15,6 +15,7 @@ mod bad_input;
 mod checks;
 mod cost;
 mod file_findings;
+mod find;
 mod found;
 mod imports;
 mod in_session;

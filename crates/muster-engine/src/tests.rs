@@ -1,6 +1,7 @@
 //! The engine over real stores: durable replies, isolation inside a group, following a stream.
 
 mod feed;
+mod log_index;
 mod sessions;
 mod several_streams;
 mod trees;

@@ -1,4 +1,4 @@
-// Searching messages and files and opening the results; refused completions; a graph that keeps its node in view.
+// Searching over everything and opening the results; refused completions; a graph that keeps its node in view.
 import assert from "node:assert/strict";
 
 const said = (page) => page.getByRole("region", { name: "Conversation" });
@@ -43,10 +43,10 @@ export const scenarios = {
     await look(page, "worker");
     await found(page, "implementer").waitFor();
     await look(page, "nothing has these words");
-    await palette(page).getByText(/events of this run searched$/).waitFor();
+    await palette(page).getByText("Nothing in the store contains all these words.").waitFor();
   },
 
-  async "a search from anywhere looks into all runs, and says how far"(stage) {
+  async "a search from anywhere looks into all runs"(stage) {
     const { server, page } = await withHistory(stage);
     const other = await server.call("POST", "/api/runs", { name: "Another run", autoStart: false, nodes: [{ label: "Idle", provider: "custom" }] });
     await server.call("POST", `/api/runs/${other.run.id}/chat`, { content: "look at the lighthouse too" });
@@ -54,12 +54,51 @@ export const scenarios = {
     await page.getByRole("button", { name: "New run" }).waitFor();
     await look(page, "lighthouse");
     await found(page, "Another run").filter({ hasText: "lighthouse too" }).waitFor();
-    await palette(page).getByText(/events of all runs searched$/).waitFor();
     assert.ok((await found(page, "Browser test").count()) >= 2, "the message and the answer of the first run");
     await found(page, "lighthouse too").click();
     await page.getByRole("heading", { name: "Another run" }).waitFor();
     // It still waits for a turn.
     await page.getByRole("list", { name: "Queued" }).getByText("look at the lighthouse too").waitFor();
+  },
+
+  async "one search finds every kind of thing, and the keyboard leads to it"(stage) {
+    const { server, page } = await withHistory(stage);
+    const work = (name, body) => server.call("POST", `/api/ops/${name}`, { workspace: "harbour", ...body });
+    await work("tasks_create", { title: "Lighthouse plan" });
+    await work("tasks_create", { parent: "PLAN-001", title: "Paint the lighthouse" });
+    await work("tasks_decompose", { task: "TASK-001", steps: [{ title: "Lighthouse stairs", success_criteria: ["dry"], tests: ["touch"] }] });
+    await work("tasks_note", { task: "TASK-001", path: "s:0", note: "the lighthouse lamp is cracked" });
+    await server.call("POST", "/sessions", { title: "Lighthouse talk" });
+    await server.call("POST", "/api/runs", { name: "Lighthouse run", autoStart: false, nodes: [{ label: "Lighthouse keeper", provider: "custom" }] });
+    await page.goto(`${server.base}/#/attention`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.keyboard.press("Control+k");
+    await palette(page).getByRole("combobox").fill("lighthouse");
+    const group = (name) => palette(page).getByRole("group", { name });
+    const wanted = [
+      ["Plans", "Lighthouse plan"],
+      ["Tasks", "Paint the lighthouse"],
+      ["Steps", "Lighthouse stairs"],
+      ["Notes", "the lighthouse lamp is cracked"],
+      ["Sessions", "Lighthouse talk"],
+      ["Runs", "Lighthouse run"],
+      ["Nodes", "Lighthouse keeper"],
+      ["Messages", "lighthouse keeper counts"],
+    ];
+    for (const [name, text] of wanted) await group(name).getByRole("option").filter({ hasText: text }).first().waitFor();
+    await group("Steps").getByText("harbour › Lighthouse plan › Paint the lighthouse").waitFor();
+    await palette(page).getByRole("combobox").fill("beacon.js");
+    await group("Files").getByRole("option").filter({ hasText: "beacon.js" }).waitFor();
+    await palette(page).getByRole("combobox").fill("lamp cracked");
+    await group("Notes").getByRole("option").waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('[role="option"]').length === 1);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Paint the lighthouse" }).waitFor();
+    // What was typed is there again.
+    await page.keyboard.press("Control+k");
+    assert.equal(await palette(page).getByRole("combobox").inputValue(), "lamp cracked");
+    await page.keyboard.type("task-001");
+    await group("Tasks").getByRole("option").filter({ hasText: "TASK-001" }).waitFor();
   },
 
   async "a completion that was refused waits, and is put away on the server"(stage) {
