@@ -13,7 +13,7 @@ use tokio::{io::AsyncWriteExt as _, process::Command};
 
 use super::{
     FILE_BYTES_MAX, RecordedTree, SKIPPED_FOLDERS, TreeStore,
-    net::{FileChange, NetFile},
+    net::{NetChangeKind, NetFile},
     patch::TreeChange,
 };
 use crate::regular;
@@ -266,9 +266,9 @@ pub(super) async fn net(
     while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
         let (insertions, deletions) = lines.get(path).copied().unwrap_or_default();
         let change = match status {
-            "A" => FileChange::Added,
-            "D" => FileChange::Removed,
-            _ => FileChange::Changed,
+            "A" => NetChangeKind::Added,
+            "D" => NetChangeKind::Removed,
+            _ => NetChangeKind::Changed,
         };
         let path = path.to_owned();
         let touches = Vec::new();

@@ -63,12 +63,12 @@ pub struct ChangedDirectory {
 pub struct NetFile {
     /// Relative to the directory.
     pub path: String,
-    pub change: FileChange,
+    pub change: NetChangeKind,
     /// Absent for a file that is not text.
     pub insertions: Option<u64>,
     pub deletions: Option<u64>,
     /// The turns that changed it, oldest first.
-    pub touches: Vec<FileTouch>,
+    pub touches: Vec<TurnTouch>,
     /// Whether it was changed while no turn ran, for example by you.
     pub changed_outside: bool,
 }
@@ -77,7 +77,7 @@ pub struct NetFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub enum FileChange {
+pub enum NetChangeKind {
     Added,
     Changed,
     Removed,
@@ -86,7 +86,7 @@ pub enum FileChange {
 /// A turn that changed a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FileTouch {
+pub struct TurnTouch {
     pub turn_id: TurnId,
     pub node_id: NodeId,
     pub at: Moment,
@@ -102,7 +102,7 @@ struct DirectoryTurns {
 
 #[derive(Clone, Debug)]
 struct TurnTrees {
-    touch: FileTouch,
+    touch: TurnTouch,
     started_at: Moment,
     ended_at: Option<Moment>,
     before: String,
@@ -152,7 +152,7 @@ fn trees(docs: &Documents<Room>, turn: &NodeTurn) -> Found<Option<TurnTrees>> {
     };
     let at = turn.ended_at.unwrap_or(turn.started_at);
     Ok(Some(TurnTrees {
-        touch: FileTouch { turn_id: turn.id, node_id: turn.node_id, at },
+        touch: TurnTouch { turn_id: turn.id, node_id: turn.node_id, at },
         started_at: turn.started_at,
         ended_at: turn.ended_at,
         before,
@@ -359,12 +359,12 @@ mod tests {
         },
     };
 
-    use super::{FileTouch, TurnTrees, idle};
+    use super::{TurnTouch, TurnTrees, idle};
 
     fn turn(start: i64, end: Option<i64>, before: &str, after: &str) -> TurnTrees {
         let at = Moment(Timestamp(start));
         TurnTrees {
-            touch: FileTouch { turn_id: TurnId(1), node_id: NodeId(2), at },
+            touch: TurnTouch { turn_id: TurnId(1), node_id: NodeId(2), at },
             started_at: at,
             ended_at: end.map(|end| Moment(Timestamp(end))),
             before: before.to_owned(),
