@@ -17,8 +17,8 @@ use muster_core::{
     tasks::TaskAggregate,
 };
 use muster_store::{
-    EventEntries, EventPlace, EventRow, FoundDocument, Store, StoreError, StoreSnapshot,
-    StreamEvent, StreamRow, StringsQuery,
+    EventEntries, EventRow, FoundDocument, LogPlace, Store, StoreError, StoreSnapshot, StreamEvent,
+    StreamRow, StringsQuery,
 };
 
 use crate::load;
@@ -95,7 +95,7 @@ fn entry_of<A: Aggregate>(row: &EventRow) -> Option<String> {
 pub struct StoreSearch<'a> {
     snapshot: Box<dyn StoreSnapshot + 'a>,
     /// Events that are not indexed and can be found, oldest first.
-    tail: Vec<(EventPlace, String)>,
+    tail: Vec<(LogPlace, String)>,
     unsearched: u64,
 }
 
@@ -111,7 +111,7 @@ impl<'a> StoreSearch<'a> {
         let place = |row: StreamEvent| {
             let entry = entry(&row)?;
             let StreamEvent { stream, event: EventRow { seq, global, .. } } = row;
-            Some((EventPlace { stream, seq, global }, entry))
+            Some((LogPlace { stream, seq, global }, entry))
         };
         let tail = rows.into_iter().filter_map(place).collect();
         Ok(Self { snapshot, tail, unsearched: after - indexed })
@@ -147,17 +147,17 @@ impl<'a> StoreSearch<'a> {
         &mut self,
         topic: SearchTopic,
         query: &StringsQuery<'_>,
-    ) -> Result<Vec<EventPlace>, StoreError> {
+    ) -> Result<Vec<LogPlace>, StoreError> {
         let mark = topic.mark().to_owned();
         let strings: Vec<String> =
             [mark].into_iter().chain(query.strings.iter().cloned()).collect();
         let limit = query.limit as usize;
-        let says = |(place, entry): &&(EventPlace, String)| {
+        let says = |(place, entry): &&(LogPlace, String)| {
             query.stream.is_none_or(|wanted| wanted == place.stream)
                 && strings.iter().all(|string| entry.contains(string))
         };
         let newest = self.tail.iter().rev().filter(says).take(limit);
-        let mut found: Vec<EventPlace> = newest.map(|(place, _)| place.clone()).collect();
+        let mut found: Vec<LogPlace> = newest.map(|(place, _)| place.clone()).collect();
         let left = u32::try_from(limit - found.len()).unwrap_or(0);
         if left > 0 {
             let query = StringsQuery { strings: &strings, limit: left, ..*query };
@@ -176,7 +176,7 @@ impl<'a> StoreSearch<'a> {
     }
 
     /// The event at a place; `None` if it is gone.
-    pub fn event(&mut self, place: &EventPlace) -> Result<Option<EventRow>, StoreError> {
+    pub fn event(&mut self, place: &LogPlace) -> Result<Option<EventRow>, StoreError> {
         let found = self.snapshot.tail(&place.stream, place.seq.saturating_sub(1), 1)?;
         Ok(found.into_iter().next().filter(|row| row.seq == place.seq))
     }
@@ -188,7 +188,7 @@ impl<'a> StoreSearch<'a> {
         topics: &[SearchTopic],
         words: &SearchWords,
         (stream, limit): (Option<&str>, u32),
-    ) -> Result<Option<Vec<EventPlace>>, StoreError> {
+    ) -> Result<Option<Vec<LogPlace>>, StoreError> {
         let Some(strings) = words.indexed().filter(|_| self.unsearched == 0) else {
             return Ok(None);
         };

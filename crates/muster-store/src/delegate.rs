@@ -89,7 +89,7 @@ macro_rules! reads {
             fn events_with(
                 &mut self,
                 query: &$crate::StringsQuery<'_>,
-            ) -> Result<Vec<$crate::EventPlace>, $crate::StoreError> {
+            ) -> Result<Vec<$crate::LogPlace>, $crate::StoreError> {
                 self.$field.events_with(query)
             }
 

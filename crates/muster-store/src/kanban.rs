@@ -96,7 +96,7 @@ fn rows(
 ) -> Result<Vec<Map<String, Value>>, KanbanError> {
     let query = format!("SELECT * FROM {table} ORDER BY created_at, rowid LIMIT {}", ROWS_MAX + 1);
     let mut statement = connection.prepare(&query).map_err(|error| foreign(&error))?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let read = statement.query_map([], |row| object(row, &names));
     let read = read.map_err(|error| foreign(&error))?;
     let rows: Result<Vec<_>, rusqlite::Error> = read.collect();

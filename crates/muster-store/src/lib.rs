@@ -28,7 +28,7 @@ use muster_core::{Address, EventQuery, Index, ListQuery, LogPosition, Subject, T
 pub use error::StoreError;
 pub use kanban::{KanbanError, is_sqlite, read_kanban};
 pub use memory::MemoryStore;
-pub use search::{EventEntries, EventPlace, FoundDocument, StreamEvent, StringsQuery, TextMatches};
+pub use search::{EventEntries, FoundDocument, LogPlace, StreamEvent, StringsQuery, TextMatches};
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
 
 /// A place that keeps the log and the documents.
@@ -134,7 +134,7 @@ pub trait StoreSnapshot {
     ) -> Result<Option<Vec<FoundDocument>>, StoreError>;
 
     /// Events that may say all of these strings, among those that are indexed.
-    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError>;
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<LogPlace>, StoreError>;
 
     /// The position up to which [`Self::events_with`] finds events.
     fn indexed_through(&mut self) -> Result<u64, StoreError>;

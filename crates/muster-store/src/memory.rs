@@ -15,9 +15,9 @@ use std::{
 use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosition, Mark};
 
 use crate::{
-    Append, CatalogueQuery, Damage, Description, DocumentRow, EventEntries, EventPlace, EventRow,
-    FoundDocument, SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent,
-    StreamRow, StringsQuery, TextMatches, Transaction, position,
+    Append, CatalogueQuery, Damage, Description, DocumentRow, EventEntries, EventRow,
+    FoundDocument, LogPlace, SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot,
+    StreamEvent, StreamRow, StringsQuery, TextMatches, Transaction, position,
 };
 use stream::{Document, Stream, admits};
 
@@ -293,7 +293,7 @@ impl StoreSnapshot for State {
         Ok(Some(self.found_documents(query)))
     }
 
-    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError> {
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<LogPlace>, StoreError> {
         Ok(self.found_events(query))
     }
 

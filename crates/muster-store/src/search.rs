@@ -46,7 +46,7 @@ pub struct StringsQuery<'a> {
 
 /// Where an event is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventPlace {
+pub struct LogPlace {
     pub stream: String,
     /// Number in its stream.
     pub seq: u64,

@@ -11,7 +11,7 @@ use muster_core::{
     tasks::id::{PlanId, WorkspaceId},
 };
 use muster_engine::log_index::StoreSearch;
-use muster_store::{EventPlace, StoreError, StringsQuery};
+use muster_store::{LogPlace, StoreError, StringsQuery};
 
 use super::{FindAnswer, FindRequest, FoundItem, FoundKind};
 
@@ -77,7 +77,7 @@ impl<'a> Finder<'a> {
         &mut self,
         topic: SearchTopic,
         (kinds, stream): (&[FoundKind], Option<&str>),
-        mut read: impl FnMut(&mut Self, &EventPlace) -> Result<Vec<FoundItem>, StoreError>,
+        mut read: impl FnMut(&mut Self, &LogPlace) -> Result<Vec<FoundItem>, StoreError>,
     ) -> Result<(), StoreError> {
         if !kinds.iter().any(|kind| self.wants(*kind)) {
             return Ok(());

@@ -9,7 +9,7 @@ use muster_core::{
     },
     session::{SessionAggregate, SessionDocument, SessionId, SessionKey, entity::Standing},
 };
-use muster_store::{EventPlace, StoreError};
+use muster_store::{LogPlace, StoreError};
 
 use super::{FoundItem, FoundKind, FoundPlace, finder::Finder};
 use crate::runs::logged;
@@ -101,7 +101,7 @@ impl Finder<'_> {
     }
 
     /// The node that an event names, as it is now.
-    fn node(&mut self, at: &EventPlace) -> Result<Option<FoundItem>, StoreError> {
+    fn node(&mut self, at: &LogPlace) -> Result<Option<FoundItem>, StoreError> {
         let Some(run) = RunId::of_stream(&at.stream) else { return Ok(None) };
         let Some(row) = self.search.event(at)? else { return Ok(None) };
         let id = RunEvent::read(&row.body).ok().and_then(|event| event.node_id);
@@ -133,7 +133,7 @@ impl Finder<'_> {
     }
 
     /// What an event of a run says.
-    fn content(&mut self, at: &EventPlace) -> Result<Vec<FoundItem>, StoreError> {
+    fn content(&mut self, at: &LogPlace) -> Result<Vec<FoundItem>, StoreError> {
         let Some(run) = RunId::of_stream(&at.stream) else { return Ok(Vec::new()) };
         let Some(row) = self.search.event(at)? else { return Ok(Vec::new()) };
         let hits = self.request.words.hits(run, logged(&row));

@@ -11,7 +11,7 @@ use muster_core::{
         strings,
     },
 };
-use muster_store::{EventPlace, FoundDocument, StoreError, StringsQuery};
+use muster_store::{FoundDocument, LogPlace, StoreError, StringsQuery};
 
 use super::{FoundItem, FoundKind, FoundPlace, finder::Finder};
 
@@ -182,7 +182,7 @@ impl Finder<'_> {
     fn note(
         &mut self,
         workspace: &WorkspaceId,
-        at: &EventPlace,
+        at: &LogPlace,
     ) -> Result<Option<FoundItem>, StoreError> {
         let Some(row) = self.search.event(at)? else { return Ok(None) };
         let Ok(event) = serde_json::from_str::<TaskEvent>(&row.body) else { return Ok(None) };

@@ -19,7 +19,7 @@ use muster_core::{
     },
 };
 use muster_engine::log_index::StoreSearch;
-use muster_store::{EventPlace, Store, StoreError, StoreSnapshot};
+use muster_store::{LogPlace, Store, StoreError, StoreSnapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -128,13 +128,13 @@ impl<'a> Walk<'a> {
         let place = (stream.as_deref(), CANDIDATES_MAX);
         let Some(found) = search.all_events(&TOPICS, question, place)? else { return Ok(None) };
         let known: BTreeSet<RunId> = runs.iter().copied().collect();
-        let newer = |(run, place): &(RunId, EventPlace)| {
+        let newer = |(run, place): &(RunId, LogPlace)| {
             known.contains(run)
                 && behind.is_none_or(|behind| (*run, place.seq) < (behind.of, behind.at))
         };
         let found = found.into_iter();
         let found = found.filter_map(|place| Some((RunId::of_stream(&place.stream)?, place)));
-        let mut found: Vec<(RunId, EventPlace)> = found.filter(newer).collect();
+        let mut found: Vec<(RunId, LogPlace)> = found.filter(newer).collect();
         found.sort_by_key(|(run, place)| Reverse((*run, place.seq)));
         let mut next = None;
         for (run, place) in found {

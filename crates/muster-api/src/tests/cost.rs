@@ -11,7 +11,7 @@ use std::{
 use muster_core::{Address, EventQuery, ListQuery, LogPosition, Timestamp};
 use muster_engine::FixedClock;
 use muster_store::{
-    CatalogueQuery, Damage, Description, DocumentRow, EventPlace, EventRow, FoundDocument,
+    CatalogueQuery, Damage, Description, DocumentRow, EventRow, FoundDocument, LogPlace,
     MemoryStore, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery,
     TextMatches, Transaction,
 };
@@ -111,7 +111,7 @@ impl StoreSnapshot for CountingView<'_> {
         Ok(found)
     }
 
-    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError> {
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<LogPlace>, StoreError> {
         let found = self.view.events_with(query);
         self.count(found)
     }

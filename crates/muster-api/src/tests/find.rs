@@ -5,7 +5,7 @@ use muster_engine::log_index;
 use serde_json::json;
 
 use super::{
-    app, call,
+    call,
     lifecycle::{on, with, with_task},
     ok,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{State, stream::Document};
-use crate::{EventPlace, FoundDocument, StreamEvent, StringsQuery};
+use crate::{FoundDocument, LogPlace, StreamEvent, StringsQuery};
 
 /// Characters of the shortest string that finds something, as in an index of three characters.
 const STRING_CHARS_MIN: usize = 3;
@@ -18,15 +18,15 @@ fn admits(query: &StringsQuery<'_>, stream: &str, text: &str) -> bool {
 }
 
 impl State {
-    pub(super) fn found_events(&self, query: &StringsQuery<'_>) -> Vec<EventPlace> {
-        let mut found: Vec<EventPlace> = Vec::new();
+    pub(super) fn found_events(&self, query: &StringsQuery<'_>) -> Vec<LogPlace> {
+        let mut found: Vec<LogPlace> = Vec::new();
         for (name, stream) in &self.streams {
             let said = |global: &u64| {
                 let text = self.said.get(global);
                 text.is_some_and(|text| admits(query, name, text))
             };
             let events = stream.events.iter().filter(|event| said(&event.global));
-            found.extend(events.map(|event| EventPlace {
+            found.extend(events.map(|event| LogPlace {
                 stream: name.clone(),
                 seq: event.seq,
                 global: event.global,

@@ -13,7 +13,7 @@ use muster_core::Address;
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::{link::Link, listing::event_columns, row, search, view::View};
-use crate::{EventEntries, EventPlace, FoundDocument, StoreError, StreamEvent, StringsQuery};
+use crate::{EventEntries, FoundDocument, LogPlace, StoreError, StreamEvent, StringsQuery};
 
 const INDEXED: &str = "SELECT v FROM meta WHERE k = 'events_indexed'";
 const MARK_INDEXED: &str = "\
@@ -83,14 +83,14 @@ impl<L: Deref<Target = Link>> View<L> {
     pub(super) fn found_events(
         &mut self,
         query: &StringsQuery<'_>,
-    ) -> Result<Vec<EventPlace>, StoreError> {
+    ) -> Result<Vec<LogPlace>, StoreError> {
         let Some((expression, stream)) = self.expression(query)? else { return Ok(Vec::new()) };
         // A file of an earlier layout, opened to look at it, has no such index.
         if indexed_through(self.link())? == 0 {
             return Ok(Vec::new());
         }
         let place = |row: &Row<'_>| {
-            Ok(EventPlace { global: row.get(0)?, seq: row.get(1)?, stream: row.get(2)? })
+            Ok(LogPlace { global: row.get(0)?, seq: row.get(1)?, stream: row.get(2)? })
         };
         self.many("searched the log", EVENTS, params![expression, stream, query.limit], place)
     }

@@ -13,7 +13,7 @@ use super::{
     search::{self, SearchedIds},
 };
 use crate::{
-    CatalogueQuery, DocumentRow, EventPlace, EventRow, FoundDocument, ShownRow, StoreError,
+    CatalogueQuery, DocumentRow, EventRow, FoundDocument, LogPlace, ShownRow, StoreError,
     StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches,
 };
 
@@ -279,7 +279,7 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         self.found_documents(query)
     }
 
-    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<EventPlace>, StoreError> {
+    fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<LogPlace>, StoreError> {
         self.found_events(query)
     }
 
