@@ -1,5 +1,7 @@
 //! The application as the surfaces see it: the registry and what its operations work on.
 
+mod status;
+
 use std::{
     io,
     path::{Path, PathBuf},
@@ -17,7 +19,6 @@ use muster_core::{
     tasks::{
         TaskAggregate,
         id::{PlanId, TaskId, WorkspaceId},
-        lookup,
     },
 };
 use muster_engine::{
@@ -26,7 +27,7 @@ use muster_engine::{
     log_index, survey,
     transfer::{self, TransferError},
 };
-use muster_store::{Description, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
+use muster_store::{SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -39,6 +40,8 @@ use crate::{
     todos::BoundSession,
     work::attention::ProtectedLooks,
 };
+
+pub use self::status::{ServerStatus, WorkspaceStatus};
 
 /// How an [`App`] is set up.
 #[derive(Clone, Debug, Default)]
@@ -99,26 +102,6 @@ pub(crate) struct Standpoint {
     /// The plan of its run.
     pub(crate) plan: Option<PlanId>,
     pub(crate) caller: Caller,
-}
-
-/// A workspace in the status of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkspaceStatus {
-    pub name: String,
-    /// How many plans it holds.
-    pub plans: u64,
-    /// How many tasks it holds.
-    pub tasks: u64,
-    /// Number of its newest event.
-    pub events: u64,
-}
-
-/// What a server works on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerStatus {
-    pub store: Description,
-    /// Workspaces by name.
-    pub workspaces: Vec<WorkspaceStatus>,
 }
 
 impl App {
@@ -320,25 +303,6 @@ impl App {
     /// What was found out about protected files a moment ago.
     pub(crate) fn protected_looks(&self) -> &ProtectedLooks {
         &self.looks
-    }
-
-    /// What this server works on.
-    pub fn status(&self) -> Result<ServerStatus, StoreError> {
-        let streams = self.engine.store().snapshot()?.streams("workspace/")?;
-        let mut workspaces = Vec::with_capacity(streams.len());
-        for stream in streams {
-            let read = self
-                .engine
-                .read::<TaskAggregate, _>(&stream.name, |docs| Ok(lookup::workspace(docs)?));
-            let workspace = read.unwrap_or_default();
-            workspaces.push(WorkspaceStatus {
-                name: stream.name.trim_start_matches("workspace/").to_owned(),
-                plans: workspace.plans.total(),
-                tasks: workspace.tasks.total(),
-                events: stream.seq,
-            });
-        }
-        Ok(ServerStatus { store: self.engine.store().describe(), workspaces })
     }
 
     /// Follows how far a workspace has come, from now on. What happened is not sent:
