@@ -109,7 +109,7 @@ fn task_of(file: &PlanFile) -> Result<(Option<String>, ImportedTask), PlanFileFa
     };
     let mut task = ImportedTask { item, phase, assignee, ..ImportedTask::default() };
     let body = body_sections(file, head.body, head.lines)?;
-    body.into_iter().for_each(|section| add_section(&mut task, section));
+    body.iter().for_each(|section| add_section(&mut task, section));
     Ok((plan, task))
 }
 
@@ -165,7 +165,7 @@ fn body_sections(
     }
 }
 
-fn add_section(task: &mut ImportedTask, section: BodySection) {
+fn add_section(task: &mut ImportedTask, section: &BodySection) {
     let text = trimmed_block(&section.text);
     if text.is_empty() {
         return;

@@ -254,7 +254,7 @@ fn bead_of(task: &ImportedTask, kind: &str, epic: Option<&str>) -> Bead {
         title: item.title.clone(),
         description: item.description.clone(),
         design: item.context.clone(),
-        acceptance_criteria: criteria_of(task, criteria),
+        acceptance_criteria: criteria_of(task, criteria.as_ref()),
         status: Some(status),
         priority,
         issue_type: Some(issue_type),
@@ -266,8 +266,8 @@ fn bead_of(task: &ImportedTask, kind: &str, epic: Option<&str>) -> Bead {
 }
 
 /// The text that the source had, if it still says the same; else the lists of the task.
-fn criteria_of(task: &ImportedTask, kept: Option<Value>) -> Option<String> {
-    let kept = kept.as_ref().and_then(Value::as_str);
+fn criteria_of(task: &ImportedTask, kept: Option<&Value>) -> Option<String> {
+    let kept = kept.and_then(Value::as_str);
     let mut text = String::new();
     if task.steps.is_empty() {
         text = task.success_criteria.join("\n");

@@ -113,8 +113,8 @@ impl<'de> Deserialize<'de> for TagMap {
 }
 
 /// What is to be checked, a line each.
-fn lines_of(text: Option<String>) -> Vec<String> {
-    text.iter().flat_map(|text| text.lines()).map(str::to_owned).collect()
+fn lines_of(text: Option<&str>) -> Vec<String> {
+    text.into_iter().flat_map(str::lines).map(str::to_owned).collect()
 }
 
 /// An id, which is a number or a string.
@@ -176,7 +176,7 @@ fn task_of(tag: &str, task: MasterTask) -> ImportedTask {
         item,
         assignee: said(assignee),
         success_criteria: criteria.lines().map(str::to_owned).collect(),
-        tests: lines_of(task.test_strategy),
+        tests: lines_of(task.test_strategy.as_deref()),
         steps: task.subtasks.into_iter().map(step_of).collect(),
         ..ImportedTask::default()
     }
@@ -191,7 +191,7 @@ fn step_of(subtask: MasterSubtask) -> ImportedStep {
         id: id_text(&subtask.id),
         title: subtask.title,
         success_criteria: criteria.lines().map(str::to_owned).collect(),
-        tests: lines_of(subtask.test_strategy),
+        tests: lines_of(subtask.test_strategy.as_deref()),
         state,
         meta,
         steps: Vec::new(),

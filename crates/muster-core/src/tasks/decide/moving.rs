@@ -1,5 +1,5 @@
-//! Moving a task to another plan. Steps, evidence, notes, claims and dependencies stay with the task;
-//! what happened before stays in the timeline of the plan in which it happened.
+//! Moving a task to another plan. Steps, evidence, notes, claims and dependencies stay with the
+//! task; what happened before stays in the timeline of the plan in which it happened.
 
 use super::{Decision, derive, reject, task_ref};
 use crate::tasks::{

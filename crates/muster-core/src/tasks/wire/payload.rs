@@ -13,7 +13,7 @@ use crate::{
         event::{
             CardsCommitted, CheckWaiverSet, ChecklistSet, ClaimChange, Derived, EditKind,
             EvidenceCaptured, FieldsEdited, NoteCommitted, OriginNoted, Restored, StepDone,
-            StepRef, StepVerified, StepsAdded, WaiverChange,
+            StepRef, StepVerified, StepsAdded, TaskMoved, WaiverChange,
         },
         fields,
         id::{EntityId, EntityKind},
@@ -54,11 +54,7 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
             derived(map, &created.derived)
         }
         TaskEvent::Edited(edited) => of_edited(map, edited),
-        TaskEvent::TaskMoved(moved) => {
-            map.serialize_entry("from", &moved.from)?;
-            map.serialize_entry("plan", &moved.task.parent)?;
-            derived(map, &moved.derived)
-        }
+        TaskEvent::TaskMoved(moved) => of_move(map, moved),
         TaskEvent::StatusSet(set) => {
             map.serialize_entry("status", &set.moved.to)?;
             map.serialize_entry("from", &set.moved.from)?;
@@ -111,6 +107,12 @@ fn write<M: SerializeMap>(map: &mut M, event: &TaskEvent) -> Result<(), M::Error
         | TaskEvent::TodosWritten(_)
         | TaskEvent::AnswerKept { .. } => Ok(()),
     }
+}
+
+fn of_move<M: SerializeMap>(map: &mut M, moved: &TaskMoved) -> Result<(), M::Error> {
+    map.serialize_entry("from", &moved.from)?;
+    map.serialize_entry("plan", &moved.task.parent)?;
+    derived(map, &moved.derived)
 }
 
 fn of_origin<M: SerializeMap>(map: &mut M, noted: &OriginNoted) -> Result<(), M::Error> {
