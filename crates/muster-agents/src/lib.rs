@@ -80,7 +80,7 @@ pub use allow::{allow_rules, clear_places};
 pub use artifacts::{ArtifactChunk, ArtifactError, CHUNK_BYTES_MAX};
 pub use attend::Attended;
 pub use calls::{AgentWish, TaskOperations, Witnessed};
-pub use diff::net::{ChangedDirectory, FileChange, FileTouch, NetChanges, NetFile, NotReverted};
+pub use diff::net::{ChangedDirectory, NetChangeKind, NetChanges, NetFile, NotReverted, TurnTouch};
 pub use hook::{HookAnswer, HookQuestion, ask as ask_hook};
 pub use originals::OriginalOf;
 pub use provider::{OfferedTool, Probe};

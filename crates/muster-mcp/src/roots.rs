@@ -170,9 +170,9 @@ mod tests {
     #[test]
     fn only_files_of_this_machine_are_directories() {
         let found = |uri: &str| directory(uri).map(|path| path.display().to_string());
-        assert_eq!(found("file:///work/my%20app"), Some("/work/my app".to_owned()));
-        assert_eq!(found("file://localhost/work"), Some("/work".to_owned()));
-        for uri in ["file://elsewhere/work", "https://example.org/", "/work", "file:///%zz", ""] {
+        assert_eq!(found("file:///srv/my%20app"), Some("/srv/my app".to_owned()));
+        assert_eq!(found("file://localhost/srv"), Some("/srv".to_owned()));
+        for uri in ["file://elsewhere/srv", "https://example.org/", "/srv", "file:///%zz", ""] {
             assert_eq!(found(uri), None, "{uri}");
         }
     }

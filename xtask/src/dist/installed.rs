@@ -79,6 +79,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
     Ok([tally, in_debian(workspace, &shelf)?].into_iter().sum())
 }
 
+/// Installs a package of the shelf into a root.
+type InstallInRoot = fn(&Shelf, &DebianRoot) -> InRoot;
+
 /// The first day of a newcomer with each package.
 fn in_debian(workspace: &Workspace, shelf: &Shelf) -> Result<Tally> {
     let root = match DebianRoot::of(workspace)? {
@@ -88,7 +91,7 @@ fn in_debian(workspace: &Workspace, shelf: &Shelf) -> Result<Tally> {
             return Ok(Tally::skip());
         }
     };
-    let ways: [(&str, fn(&Shelf, &DebianRoot) -> InRoot); 4] = [
+    let ways: [(&str, InstallInRoot); 4] = [
         ("archive", Shelf::archive_in),
         ("deb", Shelf::deb_in),
         ("npm", Shelf::npm_in),

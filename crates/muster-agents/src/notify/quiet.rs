@@ -7,8 +7,8 @@ use chrono::Timelike as _;
 const MINUTES_OF_HOUR: u32 = 60;
 const MINUTES_OF_DAY: u32 = 24 * MINUTES_OF_HOUR;
 
-/// Two times of the day in minutes, local time; the first belongs to it, the second does not. It may
-/// pass midnight.
+/// Two times of the day in minutes, local time; the first belongs to it, the second does not. It
+/// may pass midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuietHours {
     from: u32,

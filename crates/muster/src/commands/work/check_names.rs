@@ -1,4 +1,5 @@
-//! Checks that a person names for new steps: a mistyped one would only show when the step is closed.
+//! Checks that a person names for new steps: a mistyped one would only show when the step
+//! is closed.
 
 use std::env;
 

@@ -11,7 +11,12 @@ use super::{Client as _, PATIENCE};
 use crate::program::{muster, serve_with_file, stdout};
 
 const PLAIN: &str = "roots = [\"/\"]\n";
-const WITH_PROFILE: &str = "roots = [\"/\"]\ndefault_permissions_mode = \"skip\"\n[profiles.custom.new]\ncommand = [\"cat\"]\n";
+const WITH_PROFILE: &str = "\
+roots = [\"/\"]
+default_permissions_mode = \"skip\"
+[profiles.custom.new]
+command = [\"cat\"]
+";
 
 /// Waits until something holds.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
