@@ -16,6 +16,7 @@ pub(super) const FILES: &[EmbeddedFile] = &[
     file!("comparison.html"),
     file!("concepts.html"),
     file!("images/concepts.svg"),
+    file!("import.html"),
     file!("index.html"),
     file!("packages.html"),
     file!("page.html"),
