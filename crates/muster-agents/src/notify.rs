@@ -135,7 +135,7 @@ impl Notifier {
     /// Takes the list of what waits now; returns when to look again at the latest, if something is
     /// due later.
     pub fn look(&mut self, items: &[WaitingItem], now: Timestamp) -> Option<Duration> {
-        let is_quiet = self.quiet.is_some_and(|quiet| quiet.holds_now());
+        let is_quiet = self.quiet.is_some_and(QuietHours::holds_now);
         for notification in self.plan.look(items, now, is_quiet) {
             let is_full = self.queue.try_send(notification).is_err();
             if is_full && !self.is_full {

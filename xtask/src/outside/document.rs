@@ -37,7 +37,7 @@ pub(super) fn check(workspace: &Workspace, place: &Path) -> Result<Tally> {
     let mut command = kit.module("schemathesis.cli");
     command.arg("--config-file").arg(sources.join("schemathesis.toml"));
     command.args(["run", &format!("{url}/openapi.json"), "--checks", CHECKS]);
-    command.args(["--phases", "examples,coverage", "--no-color", "--workers", "4"]);
+    command.args(["--phases", "examples,coverage", "--no-color", "--workers", "1"]);
     let ended = Script::start(command.current_dir(place), place, "document")?.wait(TIME_MAX)?;
     let tested = tested(&ended.output);
     println!("answers of {} routes against the OpenAPI document", tested.unwrap_or(0));

@@ -143,7 +143,7 @@ fn desktop_program() -> Option<PathBuf> {
         return in_path("osascript");
     }
     let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    SESSION_VARIABLES.iter().any(|name| is_set(&name)).then(|| in_path("notify-send"))?
+    SESSION_VARIABLES.iter().any(is_set).then(|| in_path("notify-send"))?
 }
 
 fn in_path(program: &str) -> Option<PathBuf> {
@@ -155,7 +155,7 @@ fn in_path(program: &str) -> Option<PathBuf> {
 fn desktop_words(program: &Path, notification: &Notification) -> Vec<String> {
     let program = program.display().to_string();
     let title = notification.title();
-    let words = if cfg!(target_os = "macos") {
+    if cfg!(target_os = "macos") {
         let script = "display notification (item 2 of argv) with title (item 1 of argv)";
         let lines = ["-e", "on run argv", "-e", script, "-e", "end run"];
         let script = lines.into_iter().map(str::to_owned);
@@ -163,8 +163,7 @@ fn desktop_words(program: &Path, notification: &Notification) -> Vec<String> {
     } else {
         let text = without_markup(&notification.text());
         vec![program, "--app-name=Muster".to_owned(), "--".to_owned(), title, text]
-    };
-    words
+    }
 }
 
 /// Desktops read a subset of HTML in the body.

@@ -19,7 +19,7 @@ use super::{
     answers::{ApprovalRow, ApprovalsAnswer, AttentionAnswer},
     change::RunChangeRequest,
     fault::{RunCode, RunFault},
-    request::ResolutionInput,
+    request::ResolutionBody,
 };
 use crate::Caller;
 
@@ -92,16 +92,16 @@ impl RunDesk<'_> {
     pub fn resolve(
         self,
         approval: ApprovalId,
-        (input, expected, prefix): (ResolutionInput, Option<String>, String),
+        body: ResolutionBody,
         files: CallFiles,
-        once: Option<CallKey>,
-        caller: &Caller,
+        (once, caller): (Option<CallKey>, &Caller),
     ) -> RunTold<Json> {
+        let ResolutionBody { input, expected_run, prefix } = body;
         let missing = || {
             let detail = "status is required: approved, denied or modified";
             RunFault::new(RunCode::MissingField, detail).at(format!("{prefix}status"))
         };
-        let run = self.run_of(approval, expected.as_deref())?;
+        let run = self.run_of(approval, expected_run.as_deref())?;
         let verdict = input.status.ok_or_else(missing)?;
         let rule = match input.rule {
             Some(rule) if verdict == Verdict::Approved => {

@@ -326,18 +326,28 @@ pub struct ResolutionInput {
     pub rule: Option<RuleInput>,
 }
 
-/// Reads the body of `POST /api/approvals/ID/resolve`; returns the resolution, the run that the
-/// caller expects, and the prefix of paths.
-pub fn resolution(body: JsonFields) -> Result<(ResolutionInput, Option<String>, String), RunFault> {
+/// An answer to an approval, as a body has it.
+#[derive(Clone, Debug)]
+pub struct ResolutionBody {
+    pub input: ResolutionInput,
+    /// The run that the caller expects the approval to be of.
+    pub expected_run: Option<String>,
+    /// What paths in faults begin with.
+    pub prefix: String,
+}
+
+/// Reads the body of `POST /api/approvals/ID/resolve`.
+pub fn resolution(body: JsonFields) -> Result<ResolutionBody, RunFault> {
     let Unwrapped { mut fields, beside, prefix } = unwrap(body, "resolution", &["runId"])?;
-    let run = match beside.get("runId") {
+    let expected_run = match beside.get("runId") {
         None | Some(Value::Null) => None,
         Some(Value::String(run)) => Some(run.clone()),
         Some(_) => return Err(RunFault::bad_value("runId", "runId must be a string")),
     };
     let checked = RESOLUTION.check(&mut fields, &JsonFields::new());
     let input = checked.and_then(|()| RESOLUTION.read(&fields));
-    Ok((input.map_err(|fault| fault.below(&prefix))?, run, prefix))
+    let input = input.map_err(|fault| fault.below(&prefix))?;
+    Ok(ResolutionBody { input, expected_run, prefix })
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

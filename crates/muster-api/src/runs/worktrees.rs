@@ -119,7 +119,7 @@ impl RunDesk<'_> {
     fn note_merge(self, run: RunId, worktree: &Worktree, merged: &Merged, caller: &Caller) {
         let bound = self.read(run, |docs| {
             let run = lookup::run(docs)?;
-            Ok((run.workspace.clone(), run.task_id.clone()))
+            Ok((run.workspace.clone(), run.task_id))
         });
         let Ok((Some(workspace), Some(task))) = bound else { return };
         let Some(commit) = &merged.commit else { return };

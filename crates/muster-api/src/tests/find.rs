@@ -46,7 +46,7 @@ fn work_is_found_by_its_words_and_its_id_the_best_first() {
     ok(&app, "tasks_note", with(on("s:0"), json!({"note": "the Rotate button is hidden"})));
     let wanted = [
         is(FoundKind::Task, "TASK-002", MatchGrade::TitleStart),
-        is(FoundKind::Note, "6", MatchGrade::TitleWord),
+        is(FoundKind::Note, "5", MatchGrade::TitleWord),
     ];
     assert_eq!(found(&app, "rotate")[..], wanted);
     let answer = find(&app, "rotate hidden");
@@ -74,7 +74,7 @@ fn a_step_is_found_by_what_it_says_now() {
     ok(&app, "tasks_undo", json!({"task": "TASK-001"}));
     assert_eq!(found(&app, "one"), [is(FoundKind::Step, "s:0", MatchGrade::Exact)]);
     assert_eq!(found(&app, "sweep"), []);
-    ok(&app, "tasks_delete", with(on("s:1"), json!({"kind": "step"})));
+    ok(&app, "tasks_delete", on("s:1"));
     assert_eq!(found(&app, "two"), []);
     ok(&app, "tasks_note", with(on("s:0"), json!({"note": "a loose board"})));
     assert_eq!(found(&app, "board").len(), 1);

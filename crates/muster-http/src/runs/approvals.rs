@@ -78,13 +78,13 @@ pub(super) async fn resolve(
     let found = ask(&site, move |app| app.runs().run_of(approval, None)).await;
     let caller = sender.caller();
     let files = match (&found, site.app.driver()) {
-        (Ok(run), Some(driver)) if resolution.0.status != Some(Verdict::Denied) => {
+        (Ok(run), Some(driver)) if resolution.input.status != Some(Verdict::Denied) => {
             driver.files_for_answer(*run, approval).await
         }
         (_, _) => CallFiles::default(),
     };
-    tell(&site, move |app| app.runs().resolve(approval, resolution, files, asked.once, &caller))
-        .await
+    let once = asked.once;
+    tell(&site, move |app| app.runs().resolve(approval, resolution, files, (once, &caller))).await
 }
 
 /// Shows the rules that an approval could become.

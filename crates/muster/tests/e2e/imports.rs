@@ -19,6 +19,7 @@ impl ImportDesk {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("acme/.git")).unwrap();
+        fs::write(directory.path().join("acme/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
         Self { directory }
     }
 

@@ -130,10 +130,11 @@ enum Content {
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        Ok(match Value::deserialize(source)? {
-            Value::String(text) => Self::Text(text),
-            other => Self::Blocks(readable(other)),
-        })
+        let value = Value::deserialize(source)?;
+        if let Value::String(text) = value {
+            return Ok(Self::Text(text));
+        }
+        Ok(Self::Blocks(readable(value)))
     }
 }
 
@@ -174,10 +175,11 @@ pub(super) enum Output {
 
 impl<'de> Deserialize<'de> for Output {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        Ok(match Value::deserialize(source)? {
-            Value::String(text) => Self::Text(text),
-            other => Self::Parts(readable(other)),
-        })
+        let value = Value::deserialize(source)?;
+        if let Value::String(text) = value {
+            return Ok(Self::Text(text));
+        }
+        Ok(Self::Parts(readable(value)))
     }
 }
 

@@ -91,10 +91,12 @@ impl<'s> Importer<'_, '_, 's> {
                 }
                 Err(rejection) => rejection,
             };
-            let through = match *rejection {
-                TaskRejection::DependencyCircle { through } => Some(through),
-                TaskRejection::DependsOnItself { id } => Some(id),
-                _ => None,
+            let through = if let TaskRejection::DependencyCircle { through } = *rejection {
+                Some(through)
+            } else if let TaskRejection::DependsOnItself { id } = *rejection {
+                Some(id)
+            } else {
+                None
             };
             let Some(at) = through.and_then(|id| wanted.iter().position(|one| *one == id)) else {
                 return Err(muster_core::WorkRefusal::Rejected(rejection));

@@ -109,12 +109,12 @@ impl<'s> Importer<'_, '_, 's> {
         let steps = steps.collect();
         let parent = parent.cloned().map(StepSelector::Path);
         let add = TaskCommand::AddSteps(AddSteps { task, parent, steps });
-        let added = self.draft.apply(&add)?.iter().find_map(|recorded| match &recorded.event {
-            TaskEvent::StepsAdded(added) => Some(added),
-            _ => None,
-        });
-        let added = added.map(|added| added.steps.iter().map(|step| step.path.clone()));
-        let paths: Vec<StepPath> = added.into_iter().flatten().collect();
+        let mut paths = Vec::new();
+        for recorded in self.draft.apply(&add)? {
+            if let TaskEvent::StepsAdded(added) = &recorded.event {
+                paths.extend(added.steps.iter().map(|step| step.path.clone()));
+            }
+        }
         self.report.counts.steps_created += paths.len() as u64;
         work.touch();
         for (path, step) in paths.iter().zip(new) {

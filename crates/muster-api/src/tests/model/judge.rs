@@ -114,6 +114,10 @@ impl<'a> Judge<'a> {
     fn run(&mut self) -> Result<(), No> {
         match self.tool {
             "tasks_decompose" | "tasks_batch" => {}
+            "tasks_move" => {
+                let named = self.named(&["task", "target"]);
+                named.map_err(|no| No { reason: "", ..no })?;
+            }
             _ => {
                 // Which of several contradictions is answered is not fixed.
                 let named = self.named(&["task", "plan", "parent", "target"]);
@@ -123,6 +127,7 @@ impl<'a> Judge<'a> {
         match self.tool {
             "tasks_create" => self.create(),
             "tasks_edit" => self.edit(),
+            "tasks_move" => self.move_task(),
             "tasks_focus_set" => self.focus_set(),
             "tasks_focus_clear" => self.focus_clear(),
             "tasks_decompose" => self.decompose(),

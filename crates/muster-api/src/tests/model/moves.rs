@@ -76,6 +76,19 @@ fn ids() -> BoxedStrategy<Value> {
     prop::collection::vec(id, 0..3).prop_map(|ids| json!(ids)).boxed()
 }
 
+/// Where a task goes.
+fn destination() -> BoxedStrategy<Value> {
+    let plan = |id: &'static str| Just(json!(id));
+    prop_oneof![
+        6 => plan("PLAN-001"),
+        6 => plan("PLAN-002"),
+        4 => plan("PLAN-003"),
+        1 => plan("PLAN-099"),
+        1 => plan("TASK-001"),
+    ]
+    .boxed()
+}
+
 fn number(below: u64) -> BoxedStrategy<Value> {
     (0..below).prop_map(|number| json!(number)).boxed()
 }
@@ -318,6 +331,7 @@ fn entity_arms() -> Vec<Arm> {
     vec![
         (6, "tasks_create", create),
         (4, "tasks_edit", edit),
+        (4, "tasks_move", object(vec![("plan", 10, destination())])),
         (4, "tasks_complete", status()),
         (2, "tasks_macro_finish", status()),
         (3, "tasks_close_task", close_task),
@@ -487,7 +501,8 @@ fn target_names(tool: &str) -> &'static [&'static str] {
         | "tasks_task_add"
         | "tasks_task_define"
         | "tasks_task_delete"
-        | "tasks_macro_close_step" => &["task", "target"],
+        | "tasks_macro_close_step"
+        | "tasks_move" => &["task", "target"],
         _ => &["task", "target", "plan"],
     }
 }

@@ -424,8 +424,9 @@ impl Reference {
         let Some(entity) = self.entities.get(&place.entity) else { return Fields::new() };
         let Some(path) = &place.path else {
             let mut own = entity.fields.clone();
-            if entity.parent.is_some() {
+            if let Some(plan) = &entity.parent {
                 own.insert("status".to_owned(), json!(entity.status));
+                own.insert("plan".to_owned(), json!(plan));
             }
             return own;
         };
@@ -485,6 +486,11 @@ impl Reference {
         {
             let known = ["TODO", "ACTIVE", "DONE"].into_iter().find(|known| status == *known);
             entity.status = known.unwrap();
+        }
+        if place.path.is_none()
+            && let Some(plan) = values.remove("plan")
+        {
+            entity.parent = plan.as_str().map(str::to_owned);
         }
         let slot = match (&place.path, place.node) {
             (None, _) => &mut entity.fields,

@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use muster_api::checkout;
-use muster_core::plan_files::{PLAN_FILES_MAX, PLAN_SOURCE_BYTES_MAX, PlanFile, PlanForm};
+use muster_core::plan_files::{self, PLAN_FILES_MAX, PLAN_SOURCE_BYTES_MAX, PlanFile, PlanForm};
 use muster_store::{is_sqlite, read_kanban};
 
 use super::found;
@@ -54,6 +54,9 @@ impl PlanSourceFiles {
             }
             let name = shown(home_of(path, &paths))?;
             let files = read_all(&paths)?;
+            if form.is_none() && plan_files::read(None, &files).is_err() {
+                return Err(nothing_found(path));
+            }
             return Ok(Self { form, name, files });
         }
         Self::read_file(path, form)
@@ -138,14 +141,20 @@ fn files_of(
             return Ok((form, files));
         }
     }
+    Err(nothing_found(folder))
+}
+
+/// The refusal of a folder that is no source itself; names the plans in it.
+fn nothing_found(folder: &Path) -> anyhow::Error {
     let known = found::plans_found(folder);
     let names: Vec<String> = known.iter().map(|plan| plan.path.display().to_string()).collect();
+    let folder = folder.display();
     match names.is_empty() {
-        true => bail!(
-            "{} is not an exported workspace, and no plans are recognised in it: name their file",
-            folder.display()
+        true => anyhow!(
+            "{folder} is not an exported workspace, and no plans are recognised in it: name \
+             their file"
         ),
-        false => bail!("name one of the plans in {}: {}", folder.display(), names.join(", ")),
+        false => anyhow!("name one of the plans in {folder}: {}", names.join(", ")),
     }
 }
 

@@ -125,7 +125,7 @@ struct Answer {
 impl OpenRequests {
     /// Asks for answers to the questions of nodes.
     fn answer(&mut self, client: &Client, run: &str, now: &RunSnapshot<'_>) -> anyhow::Result<()> {
-        for (id, node) in now.nodes.iter() {
+        for (id, node) in &now.nodes {
             let Some(Some(question)) = &node.question else { continue };
             if !self.shown.insert((*id, question.asked_at)) {
                 continue;

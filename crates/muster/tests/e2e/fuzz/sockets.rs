@@ -168,7 +168,7 @@ fn query(chance: &mut Chance, names: &[(&str, &str)]) -> String {
             3 | 4 => pairs.push(format!("{name}={value}")),
             _ => {
                 // Longer ones do not fit into the head of a request.
-                let odd: String = odd_text(chance).chars().take(600).collect();
+                let odd: String = odd_text(chance).chars().take(120).collect();
                 let encoded: String = odd.bytes().map(|byte| format!("%{byte:02x}")).collect();
                 pairs.push(format!("{name}={encoded}"));
             }

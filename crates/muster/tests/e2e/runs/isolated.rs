@@ -35,7 +35,7 @@ fn runs_diff_6_work_in_a_worktree_is_shown_and_merged_by_the_user() {
     let one = &listed["worktrees"][0];
     assert_eq!((&one["label"], &one["state"]), (&json!("writer"), &json!("dirty")), "{listed}");
     assert_eq!((&one["changedFiles"], &one["nodeId"]), (&json!(1), &json!(node)));
-    assert!(stdout(&worktrees(&[])).contains("1 files changed"));
+    assert!(stdout(&worktrees(&[])).contains("1 file changed"));
     // What the user has not committed is not touched, and what they staged stands in the way.
     fs::write(dir.path().join("own.txt"), "changed\n").unwrap();
     git(dir.path(), &["add", "own.txt"]);

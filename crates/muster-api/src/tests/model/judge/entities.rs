@@ -231,6 +231,41 @@ impl Judge<'_> {
         }
     }
 
+    pub(super) fn move_task(&mut self) -> Result<(), No> {
+        let to = self.text("plan").unwrap().to_owned();
+        if to.starts_with("TASK") {
+            return malformed("wrong_kind");
+        }
+        let id = self.one_task()?;
+        if self.state.entities[&id].parent.as_ref() == Some(&to) {
+            return Ok(());
+        }
+        self.existing(&to)?;
+        if self.state.leads_to(&id, &to) {
+            return invalid("conflict");
+        }
+        let place = Place { entity: id.clone(), path: None, node: None };
+        self.undoable("move", place, |judge| {
+            judge.come_under(&id, &to);
+            judge.changed(&id, "task_moved");
+            Ok(())
+        })
+    }
+
+    /// A task that was begun activates a TODO plan, an open one a DONE plan.
+    pub(super) fn come_under(&mut self, task: &str, plan: &str) {
+        let status = self.state.entities[task].status;
+        let wakes = match self.state.entities[plan].status {
+            "TODO" => status != "TODO",
+            "DONE" => status != "DONE",
+            _ => false,
+        };
+        self.state.entity(task).parent = Some(plan.to_owned());
+        if wakes {
+            self.wake(plan);
+        }
+    }
+
     pub(super) fn edit(&mut self) -> Result<(), No> {
         let mut given = Fields::new();
         for (name, value) in self.args {

@@ -226,6 +226,15 @@ impl Judge<'_> {
             }
             self.set_status(&place.entity, to);
         }
+        if place.path.is_none()
+            && let Some(plan) = written.get("plan").and_then(Value::as_str)
+        {
+            let is_there = self.state.entities.contains_key(plan);
+            if !is_there || self.state.leads_to(&place.entity, plan) {
+                return refuse("UNDO_CONFLICT");
+            }
+            self.come_under(&place.entity, plan);
+        }
         self.state.write(place, written);
         let Some(path) = &place.path else { return Ok(()) };
         let step = self.state.step(&place.entity, path);
