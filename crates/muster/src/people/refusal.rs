@@ -30,8 +30,11 @@ pub(crate) fn refused(error: &ApiError) -> anyhow::Error {
     let code = error.code.name();
     let advice = advice(error, &facts);
     let message = match (&facts.argument, &facts.expected, facts.is_about_form()) {
-        // Inside a batch the message also names the operation.
-        (Some(argument), Some(expected), true) => format!("{argument}: expected {expected}"),
+        // Inside a batch the message also names the operation. One that does not repeat what was
+        // expected says more, such as the line of a file.
+        (Some(argument), Some(expected), true) if error.message.contains(expected.as_str()) => {
+            format!("{argument}: expected {expected}")
+        }
         (_, _, _) => error.message.clone(),
     };
     anyhow!("{message}\n  {advice}\n  muster explain {code}")

@@ -88,7 +88,7 @@ fn plans_come_along_once_and_are_updated_later() {
     assert_eq!(again["counts"]["unchanged"], 2, "{again:#}");
     assert_eq!(again["source"], ".beads/issues.jsonl");
     let show = desk.json(&["tasks", "show", "TASK-001", "--json"]);
-    let meta = &show["resume"]["target"]["meta"];
+    let meta = &show["target"]["meta"];
     assert_eq!(meta["import"]["id"], json!("a-2"), "{show:#}");
     assert_eq!(desk.run(&["doctor"]).status.code(), Some(0));
 }
