@@ -165,7 +165,8 @@ fn unmarked(text: &str) -> String {
     let mut enclosure = Enclosure::default();
     let lines = text.lines().map(|line| {
         let rest = line.trim_start();
-        match rest.strip_prefix('\\').filter(|_| !enclosure.holds(line)) {
+        let is_enclosed = enclosure.holds(line);
+        match rest.strip_prefix('\\').filter(|_| !is_enclosed) {
             Some(plain) => format!("{}{plain}", &line[..line.len() - rest.len()]),
             None => line.to_owned(),
         }

@@ -98,6 +98,10 @@ impl Enclosure {
             self.in_comment = !line.contains("-->");
             return true;
         }
+        // A marked line means what it says.
+        if trimmed.starts_with('\\') {
+            return false;
+        }
         for mark in ['`', '~'] {
             let length = trimmed.len() - trimmed.trim_start_matches(mark).len();
             if length >= 3 {

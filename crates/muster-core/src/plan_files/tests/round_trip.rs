@@ -23,6 +23,8 @@ fn prose() -> impl Strategy<Value = String> {
         Just("```".to_owned()),
         Just("~~~ x".to_owned()),
         Just("\\# escaped".to_owned()),
+        Just("```\n\\# in a block\n```".to_owned()),
+        Just("<!-- open".to_owned()),
         Just("---".to_owned()),
         Just("<!-- a -->".to_owned()),
         Just(String::new()),
