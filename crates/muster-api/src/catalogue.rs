@@ -16,10 +16,10 @@ type Placed<A, Id> = Vec<(StreamCursor<Id>, <A as Aggregate>::Document)>;
 pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
     engine: &Engine,
     kind: &'static str,
-    (behind, about): (Option<&StreamCursor<Id>>, u32),
+    (after, about): (Option<&StreamCursor<Id>>, u32),
     place: impl Fn(&str, &A::Document) -> Option<StreamCursor<Id>>,
 ) -> Result<Placed<A, Id>, StoreError> {
-    let below = behind.map(|place| place.at.saturating_add(1));
+    let below = after.map(|place| place.at.saturating_add(1));
     let mut limit = about;
     loop {
         let found = engine.catalogue::<A>(&CatalogueQuery { kind, below, limit: Some(limit) })?;
@@ -33,7 +33,7 @@ pub(crate) fn next<A: Aggregate, Id: Ord + Clone>(
         if let Some(last) = placed.last().map(|(place, _)| place.at).filter(|_| is_full) {
             placed.retain(|(place, _)| place.at != last);
         }
-        placed.retain(|(place, _)| behind.is_none_or(|behind| place < behind));
+        placed.retain(|(place, _)| after.is_none_or(|after| place < after));
         placed.sort_by(|(a, _), (b, _)| b.cmp(a));
         if !placed.is_empty() || !is_full {
             return Ok(placed);

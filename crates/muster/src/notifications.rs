@@ -36,7 +36,7 @@ pub(crate) fn settings(settings: &Settings) -> anyhow::Result<NotifySettings> {
     })
 }
 
-/// Notifies until the task is dropped; ends at once if there is nobody to tell.
+/// Notifies until the task is dropped; returns at once if no channel is set.
 pub(crate) async fn run(app: Arc<App>, settings: NotifySettings, page: String) {
     let Some(notifier) = Notifier::start(settings, page, app.now()) else { return };
     if let Err(error) = follow(app, notifier).await {
@@ -88,7 +88,7 @@ fn waiting(app: &App) -> anyhow::Result<Vec<WaitingItem>> {
     let approvals: Vec<Approval> =
         approvals.approvals.into_iter().map(|row| row.approval).collect();
     let named =
-        RunsRequest { status: None, limit: RUNS_MAX, behind: None, extent: Extent::Summary };
+        RunsRequest { status: None, limit: RUNS_MAX, after: None, extent: Extent::Summary };
     let runs = app.runs().list(&named).map_err(|fault| anyhow!(fault.detail))?;
     Ok(waiting.lines(&approvals, &runs.try_read()?))
 }

@@ -41,7 +41,7 @@ pub struct EventsRequest {
 pub struct TurnsRequest {
     pub node: Option<NodeId>,
     /// Only older ones than this.
-    pub behind: Option<PageCursor<u64, TurnId>>,
+    pub after: Option<PageCursor<u64, TurnId>>,
     /// At most this many.
     pub limit: u32,
 }
@@ -53,7 +53,7 @@ pub struct ArtifactsRequest {
     pub turn: Option<TurnId>,
     pub kind: Option<ArtifactKind>,
     /// Only older ones than this.
-    pub behind: Option<PageCursor<u64, ArtifactId>>,
+    pub after: Option<PageCursor<u64, ArtifactId>>,
     /// At most this many.
     pub limit: u32,
 }
@@ -99,7 +99,7 @@ impl RunDesk<'_> {
 
     /// A page of turns, newest first.
     pub fn turns(self, run: RunId, request: TurnsRequest) -> RunTold<Json> {
-        let below = request.behind.map(|behind| behind.at);
+        let below = request.after.map(|after| after.at);
         let page = ListPage { below, limit: request.limit.saturating_add(1) };
         self.read(run, |docs| {
             lookup::run(docs)?;
@@ -135,7 +135,7 @@ impl RunDesk<'_> {
                 None => request.node,
             };
             let wanted = request.limit as usize;
-            let mut below = request.behind.map(|behind| behind.at);
+            let mut below = request.after.map(|after| after.at);
             let mut found: Vec<&Artifact> = Vec::new();
             while found.len() <= wanted {
                 let limit = ARTIFACTS_AT_ONCE.max(request.limit.saturating_add(1));

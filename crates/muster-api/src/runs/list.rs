@@ -22,7 +22,7 @@ pub struct RunsRequest {
     pub status: Option<RunStatus>,
     /// At most this many.
     pub limit: u32,
-    pub behind: Option<RunCursor>,
+    pub after: Option<RunCursor>,
     /// How much of each run.
     pub extent: Extent,
 }
@@ -34,13 +34,13 @@ pub type RunCursor = StreamCursor<RunId>;
 impl RunDesk<'_> {
     /// A page of the list.
     pub fn list(self, request: &RunsRequest) -> RunTold<Json> {
-        let mut behind = request.behind;
+        let mut after = request.after;
         let mut found: Vec<(RunCursor, Json)> = Vec::new();
         let wanted = request.limit as usize;
         while found.len() <= wanted {
-            let places = self.places(behind, request.limit.saturating_add(1))?;
+            let places = self.places(after, request.limit.saturating_add(1))?;
             let Some(last) = places.last() else { break };
-            behind = Some(*last);
+            after = Some(*last);
             for place in places {
                 if let Some(run) = self.shown(place.of, request)? {
                     found.push((place, run));
@@ -63,8 +63,8 @@ impl RunDesk<'_> {
 
     /// The next runs after a position. Runs that changed in the same millisecond are ordered by
     /// their id.
-    fn places(self, behind: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
-        let page = (behind.as_ref(), about);
+    fn places(self, after: Option<RunCursor>, about: u32) -> Result<Vec<RunCursor>, StoreError> {
+        let page = (after.as_ref(), about);
         let found = catalogue::next::<RunAggregate, RunId>(self.engine(), "pulse", page, place)?;
         Ok(found.into_iter().map(|(place, _)| place).collect())
     }

@@ -44,7 +44,7 @@ pub struct SearchRequest {
     pub run: Option<RunId>,
     /// Only after this position: everything newer was searched. Runs come in the order of their
     /// creation, which does not change, newest first; the number is that of an event.
-    pub behind: Option<RunCursor>,
+    pub after: Option<RunCursor>,
     /// About this many results; those of one event stay together.
     pub limit: u32,
 }
@@ -74,7 +74,7 @@ impl RunDesk<'_> {
             None => self.all()?,
         };
         runs.sort_by(|a, b| b.cmp(a));
-        runs.retain(|run| request.behind.is_none_or(|behind| *run <= behind.of));
+        runs.retain(|run| request.after.is_none_or(|after| *run <= after.of));
         let mut walk = Walk::new(request);
         let next = match walk.by_index(self.engine().store(), &runs)? {
             Some(next) => next,
@@ -116,13 +116,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks at the events that the index finds; returns where to continue when this response is
-    /// full. `None` if the index is no help.
+    /// full. `None` if the index does not help.
     fn by_index(
         &mut self,
         store: &dyn Store,
         runs: &[RunId],
     ) -> Result<Option<Option<RunCursor>>, StoreError> {
-        let SearchRequest { question, run, behind, .. } = self.request;
+        let SearchRequest { question, run, after, .. } = self.request;
         let mut search = StoreSearch::begin(store)?;
         let stream = run.map(RunId::stream);
         let place = (stream.as_deref(), CANDIDATES_MAX);
@@ -130,7 +130,7 @@ impl<'a> Walk<'a> {
         let known: BTreeSet<RunId> = runs.iter().copied().collect();
         let newer = |(run, place): &(RunId, LogPlace)| {
             known.contains(run)
-                && behind.is_none_or(|behind| (*run, place.seq) < (behind.of, behind.at))
+                && after.is_none_or(|after| (*run, place.seq) < (after.of, after.at))
         };
         let found = found.into_iter();
         let found = found.filter_map(|place| Some((RunId::of_stream(&place.stream)?, place)));
@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
             };
             let head = search.head(&run.stream())?.seq;
             let left = next.map_or(0, |next| covered(Some(next), head));
-            self.looked_at += covered(*behind, head).saturating_sub(left);
+            self.looked_at += covered(*after, head).saturating_sub(left);
         }
         Ok(Some(next))
     }
@@ -167,8 +167,8 @@ impl<'a> Walk<'a> {
     ) -> Result<Option<RunCursor>, StoreError> {
         let mut snapshot = store.snapshot()?;
         for run in runs {
-            let before = self.request.behind.filter(|behind| behind.of == run);
-            let before = before.map_or(u64::MAX, |behind| behind.at);
+            let before = self.request.after.filter(|after| after.of == run);
+            let before = before.map_or(u64::MAX, |after| after.at);
             let next = self.through(&mut *snapshot, run, before)?;
             if next.is_some() {
                 return Ok(next);

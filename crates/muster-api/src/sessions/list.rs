@@ -23,7 +23,7 @@ pub struct SessionsRequest {
     /// Only sessions whose metadata has all of these values. Numbers, booleans and the rest are
     /// compared as JSON.
     pub metadata: Vec<(String, String)>,
-    pub behind: Option<SessionCursor>,
+    pub after: Option<SessionCursor>,
     /// At most this many.
     pub limit: Option<u32>,
 }
@@ -44,14 +44,14 @@ impl SessionDesk<'_> {
     pub fn list(self, request: &SessionsRequest) -> Told<SessionPage> {
         let wanted = request.limit.map_or(usize::MAX, |limit| limit as usize);
         let about = request.limit.unwrap_or(PAGE_SESSIONS).saturating_add(1);
-        let mut behind = request.behind.clone();
+        let mut after = request.after.clone();
         let mut sessions: Vec<(SessionCursor, SessionObject)> = Vec::new();
         while sessions.len() <= wanted {
-            let page = (behind.as_ref(), about);
+            let page = (after.as_ref(), about);
             let engine = self.0.engine();
             let found = catalogue::next::<SessionAggregate, _>(engine, "session", page, place)?;
             let Some((last, _)) = found.last() else { break };
-            behind = Some(last.clone());
+            after = Some(last.clone());
             for (place, document) in &found {
                 let session = document.as_session().filter(|session| request.wants(session));
                 let Some(session) = session else { continue };

@@ -28,7 +28,7 @@ fn page(engine: &Engine, session: &SessionId, request: &TreeRequest) -> Option<N
 }
 
 fn request(stage: TreeStage, limit: usize) -> TreeRequest {
-    TreeRequest { stage, previews: false, bodies: true, limit, behind: None }
+    TreeRequest { stage, previews: false, bodies: true, limit, after: None }
 }
 
 fn compiled(engine: &Engine, session: &SessionId, max_chars: u64) -> Compiled {
@@ -124,7 +124,7 @@ fn pages_meet_and_give_the_hash_again() {
             let part = page(&engine, &session, &asked).unwrap();
             nodes.extend(part.nodes);
             match part.next {
-                Some(next) => asked.behind = Some(next),
+                Some(next) => asked.after = Some(next),
                 None => break,
             }
         }
@@ -138,7 +138,7 @@ fn pages_meet_and_give_the_hash_again() {
         assert!(long.map(str::len).max().unwrap() >= 3_900, "long texts are found too");
     }
     let mut lost = request(TreeStage::Raw, 7);
-    lost.behind = Some(muster_core::ctree::NodeId::given("node-x"));
+    lost.after = Some(muster_core::ctree::NodeId::given("node-x"));
     assert_eq!(page(&engine, &session, &lost), None);
 }
 

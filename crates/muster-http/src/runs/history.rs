@@ -81,7 +81,7 @@ parameters! {
     pub(super) struct TurnsQuery {
         "nodeId" node: Option<NodeId>,
         "limit" limit: RowLimit<ROWS_DEFAULT, ROWS_MAX>,
-        "cursor" behind: Option<PageCursor<u64, TurnId>>,
+        "cursor" after: Option<PageCursor<u64, TurnId>>,
     }
 }
 
@@ -91,8 +91,8 @@ pub(super) async fn turns(
     Ids(run): Ids<RunId>,
     Params(query): Params<TurnsQuery>,
 ) -> RunsReply<TurnsAnswer<'static>> {
-    let TurnsQuery { node, limit, behind } = query;
-    let request = TurnsRequest { node, behind, limit: limit.rows() };
+    let TurnsQuery { node, limit, after } = query;
+    let request = TurnsRequest { node, after, limit: limit.rows() };
     tell(&site, move |app| app.runs().turns(run, request)).await
 }
 
@@ -169,7 +169,7 @@ parameters! {
         "turnId" turn: Option<TurnId>,
         "kind" kind: Option<ArtifactKind>,
         "limit" limit: RowLimit<ROWS_DEFAULT, ROWS_MAX>,
-        "cursor" behind: Option<PageCursor<u64, ArtifactId>>,
+        "cursor" after: Option<PageCursor<u64, ArtifactId>>,
     }
 }
 
@@ -179,8 +179,8 @@ pub(super) async fn artifacts(
     Ids(run): Ids<RunId>,
     Params(query): Params<ArtifactsQuery>,
 ) -> RunsReply<ArtifactsAnswer<'static>> {
-    let ArtifactsQuery { node, turn, kind, limit, behind } = query;
-    let request = ArtifactsRequest { node, turn, kind, behind, limit: limit.rows() };
+    let ArtifactsQuery { node, turn, kind, limit, after } = query;
+    let request = ArtifactsRequest { node, turn, kind, after, limit: limit.rows() };
     tell(&site, move |app| app.runs().artifacts(run, request)).await
 }
 
@@ -210,7 +210,7 @@ pub(super) async fn search(
     let request = SearchRequest {
         question: query.question,
         run: query.run,
-        behind: query.cursor,
+        after: query.cursor,
         limit: query.limit.rows(),
     };
     tell(&site, move |app| app.runs().search(&request)).await

@@ -91,7 +91,7 @@ pub(super) async fn list(
     let request = RunsRequest {
         status: query.status,
         limit: query.limit.rows(),
-        behind: query.cursor,
+        after: query.cursor,
         extent: query.view.unwrap_or(Extent::List),
     };
     tell(&site, move |app| app.runs().list(&request)).await

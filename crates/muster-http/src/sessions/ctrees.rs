@@ -124,7 +124,7 @@ pub(super) async fn tree(
     let stage = query.stage.unwrap_or(StageName(TreeStage::Raw));
     let request = TreeRequest {
         stage: stage.0,
-        behind: query.cursor.as_deref().map(NodeId::given),
+        after: query.cursor.as_deref().map(NodeId::given),
         limit: query.limit.map_or(NODES_DEFAULT, WholeNumber::rows) as usize,
         previews: query.previews,
         bodies: query.bodies,
@@ -187,7 +187,7 @@ pub(super) async fn compiled(
     .await
 }
 
-/// A response with a text of at most this many characters, and its own length.
+/// A response whose text has at most `text_chars` characters, and the length of that response.
 struct Attempt {
     text_chars: u64,
     length: u64,
@@ -267,19 +267,19 @@ pub(super) struct DroppedAnswer {
     next_cursor: Option<String>,
 }
 
-/// The nodes that a text leaves out, page by page: a long session drops far more of them than its
-/// text has characters.
+/// The nodes that the compiled text leaves out, page by page: a long session drops far more of
+/// them than its text has characters.
 pub(super) async fn dropped(
     State(site): State<Arc<ServerState>>,
     Ids(id): Ids<SessionId>,
     Params(query): Params<DroppedQuery>,
 ) -> SessionsReply<DroppedAnswer> {
-    let (max_chars, behind) = match query.cursor {
+    let (max_chars, after) = match query.cursor {
         Some(DroppedCursor { at, of }) => (Some(at), (!of.is_empty()).then(|| NodeId::given(&of))),
         None => (query.max_chars.map(|chars| chars.0), None),
     };
     let limit = query.limit.map_or(NODES_DEFAULT, WholeNumber::rows) as usize;
-    let request = DroppedRequest { max_chars, behind, limit };
+    let request = DroppedRequest { max_chars, after, limit };
     let session = id.clone();
     let page = ask(&site, move |app| app.sessions().dropped(&session, &request)).await?;
     let page = page.ok_or_else(unknown_cursor)?;

@@ -141,7 +141,7 @@ pub(super) async fn list(
         status: query.status,
         workspace: query.workspace,
         metadata: query.metadata.0,
-        behind: query.cursor,
+        after: query.cursor,
         limit: query.limit.map(WholeNumber::rows),
     };
     let page = ask(&site, move |app| app.sessions().list(&request)).await?;

@@ -83,7 +83,7 @@ impl SessionsCommand {
             status: self.status,
             workspace: self.workspace.clone(),
             metadata: self.metadata.clone(),
-            behind: self.cursor.clone(),
+            after: self.cursor.clone(),
             limit: self.limit,
         }
     }

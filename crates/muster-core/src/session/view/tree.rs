@@ -41,7 +41,7 @@ pub enum TreeStage {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TreeRequest {
     pub stage: TreeStage,
-    pub behind: Option<NodeId>,
+    pub after: Option<NodeId>,
     pub limit: usize,
     /// With the start of each text.
     pub previews: bool,
@@ -65,16 +65,16 @@ pub struct NodesPage {
     pub seq: u64,
 }
 
-/// The requested page of the nodes that a text leaves out.
+/// The requested page of the nodes that the compiled text leaves out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DroppedRequest {
     /// Budget of the text, if not the session's own.
     pub max_chars: Option<u64>,
-    pub behind: Option<NodeId>,
+    pub after: Option<NodeId>,
     pub limit: usize,
 }
 
-/// A part of the nodes that a text leaves out, in the order in which they are dropped.
+/// Some of the nodes that the compiled text leaves out, in the order in which they are dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DroppedPage {
     /// Budget of the text.
@@ -103,8 +103,8 @@ pub fn compiled(docs: &Docs, max_chars: Option<u64>) -> Shown<Compiled> {
     Ok(compile::compile(docs, session, max_chars.unwrap_or(session.tree.max_chars))?)
 }
 
-/// A page of the nodes that a text leaves out; `None` if it should begin after a node that the text
-/// does not leave out.
+/// A page of the nodes that the compiled text leaves out; `None` if it should begin after a node
+/// that the text has.
 pub fn dropped_page(
     docs: &Docs,
     tree: &ContextTree,
@@ -115,8 +115,8 @@ pub fn dropped_page(
     let collapsed = tree.collapse(max_chars);
     let mut dropped = collapsed.dropped();
     let count = dropped.len();
-    if let Some(behind) = &request.behind
-        && !dropped.any(|id| id == behind)
+    if let Some(after) = &request.after
+        && !dropped.any(|id| id == after)
     {
         return Ok(None);
     }
@@ -146,10 +146,10 @@ pub fn tree_page(
 ) -> Shown<Option<NodesPage>> {
     let session = lookup::session(docs)?;
     let collapsed = tree.collapse(session.tree.max_chars);
-    let behind = request.behind.as_ref();
+    let after = request.after.as_ref();
     let page = match request.stage {
-        TreeStage::Raw => tree.page(behind, request.limit),
-        TreeStage::Collapsed => collapsed.page(behind, request.limit),
+        TreeStage::Raw => tree.page(after, request.limit),
+        TreeStage::Collapsed => collapsed.page(after, request.limit),
     };
     let Some(mut page) = page else { return Ok(None) };
     if request.previews || request.bodies {
