@@ -1,7 +1,7 @@
 //! Checks: what a project declares that its work has to pass, and what a run of it proved.
 //!
 //! A person accepts the definitions of a project; the accepted form is identified by its digest, so
-//! an edited `muster.toml` changes nothing until somebody has looked at it.
+//! an edited `muster.toml` changes nothing until a person has looked at it.
 //!
 //! ```text
 //!   trust      a stream for each project: what a person accepted

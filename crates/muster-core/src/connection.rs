@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct ConnectionId(String);
 
 impl ConnectionId {
-    /// The connection that a random number stands for; 48 of its bits are enough.
+    /// The connection with a random number as its id; 48 of its bits are enough.
     #[must_use]
     pub fn from_bits(bits: u128) -> Self {
         Self(format!("{:012x}", bits >> 80))

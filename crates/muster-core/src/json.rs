@@ -102,7 +102,7 @@ pub struct AnyObject;
 
 crate::inline_schema!(AnyObject, {"type": "object"});
 
-/// Whether a value has more levels of arrays and objects than so many.
+/// Whether arrays and objects are nested deeper than `levels` in a value.
 pub fn is_deeper_than(value: &Value, levels: usize) -> bool {
     let below = |inner: &Value| is_deeper_than(inner, levels - 1);
     match value {

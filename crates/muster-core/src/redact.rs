@@ -102,7 +102,7 @@ fn next_start(text: &str, at: usize) -> usize {
     rules::next_start(text.as_bytes(), at)
 }
 
-/// What a position in a text looks like.
+/// What a position in a string looks like.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Look {
     /// The secret that is found from there on, as a range.

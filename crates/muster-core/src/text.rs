@@ -73,7 +73,7 @@ pub fn start(text: &str, max: usize) -> &str {
 /// Characters of the short form of an id.
 const SHORT_ID_CHARS: usize = 8;
 
-/// The last characters of a text, at most `max` of them.
+/// The last characters of a string, at most `max` of them.
 pub fn last(text: &str, max: usize) -> String {
     let excess = chars(text).saturating_sub(max);
     text.chars().skip(excess).collect()

@@ -302,7 +302,7 @@ pub fn cut(string: &mut String, max: usize) -> isize {
     signed(text_size(&before)) - signed(text_size(string))
 }
 
-/// Replaces the value of a key and answers how many characters that saved.
+/// Replaces the value of a key and returns how many characters that saved.
 pub fn replace(map: &mut Map<String, Value>, key: &str, value: impl Into<Value>) -> isize {
     let value = value.into();
     let after = signed(size(&value));

@@ -1,5 +1,5 @@
 //! What changed in the files of a project since a commit, as far as findings need it
-//! (PROOF-GUARD-3). Pure: whoever reads the files puts it together.
+//! (PROOF-GUARD-3). Pure: the code that reads the files builds it.
 
 use std::collections::BTreeMap;
 

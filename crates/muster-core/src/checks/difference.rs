@@ -1,7 +1,7 @@
 //! What a definition of a project says, in lines for the person who accepts it, and how two of them
 //! differ.
 //!
-//! Lines repeat the file. Whoever shows them makes invisible characters visible.
+//! Lines repeat the file. The caller that shows them makes invisible characters visible.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -78,7 +78,7 @@ pub struct EarlierPasses {
 
 impl EarlierPasses {
     /// What a pass is compared with if the work began at this time. Repeating a check does not
-    /// move it: whoever removes a test and runs the check twice is still found out.
+    /// move it: removing a test and running the check twice is still found out.
     #[must_use]
     pub fn of(ledger: &CheckLedger, began: Timestamp, pass: CheckRunId) -> Option<Self> {
         let earlier = ledger.entries.iter().take_while(|entry| entry.run != pass);

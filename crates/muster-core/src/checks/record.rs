@@ -192,7 +192,7 @@ pub(super) mod tests {
         tasks::id::CheckRunId,
     };
 
-    /// A pass with so many tests.
+    /// A pass with these numbers of passed and skipped tests.
     pub(in crate::checks) fn record(number: u64, passed: u64, skipped: u64) -> CheckRecord {
         CheckRecord {
             id: CheckRunId(number),

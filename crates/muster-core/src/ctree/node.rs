@@ -248,13 +248,14 @@ pub struct NodeText {
 }
 
 impl NodeText {
-    /// The document for a text, unless it is empty.
+    /// The document for a node's text, unless it is empty.
     pub fn of(text: String) -> Option<Self> {
         (!text.is_empty()).then_some(Self { text })
     }
 }
 
-/// The start of a text as a label (CT-5): on one line, at most [`LABEL_CHARS_MAX`] characters.
+/// The start of a node's text as a label (CT-5): on one line, at most
+/// [`LABEL_CHARS_MAX`] characters.
 pub fn start(text: &str) -> String {
     text::one_line(text).take(LABEL_CHARS_MAX).collect()
 }

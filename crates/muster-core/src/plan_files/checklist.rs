@@ -47,7 +47,7 @@ fn step(item: OutlineItem) -> ImportedStep {
     step
 }
 
-/// The steps of a text that is a checklist and nothing else.
+/// The steps of a file that is a checklist and nothing else.
 pub(super) fn of_text(text: &str) -> Option<Vec<ImportedStep>> {
     let mut sections = outline::sections(text).into_iter();
     let only = sections.next()?;

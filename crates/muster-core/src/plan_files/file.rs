@@ -79,7 +79,7 @@ impl PlanFile {
         serde_json::from_str(&self.text).map_err(|error| self.json_fault(&error, 0))
     }
 
-    /// The fault of a JSON text that begins after so many lines of the file.
+    /// The fault of JSON that begins `above` lines into the file.
     pub(super) fn json_fault(&self, error: &serde_json::Error, above: usize) -> PlanFileFault {
         let text = error.to_string();
         let cause = text.rsplit_once(" at line ").map_or(text.as_str(), |(cause, _)| cause);

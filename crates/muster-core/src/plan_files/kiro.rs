@@ -11,7 +11,7 @@ use super::{
 /// How the line begins that names the requirements of an item.
 const REQUIREMENTS: &str = "_Requirements:";
 
-/// Whether a text is such a list: by its path, or by its numbers and requirements.
+/// Whether the file is such a list: by its path, or by its numbers and requirements.
 pub(super) fn is_like(path: &str, text: &str) -> bool {
     let is_there = path.contains(".kiro/") || path.contains(".kiro\\");
     let mut items = text.lines().filter_map(item_of).peekable();

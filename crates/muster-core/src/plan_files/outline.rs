@@ -120,7 +120,7 @@ impl Enclosure {
     }
 }
 
-/// The sections of a text. The first is what is above all headings.
+/// The sections of a file. The first is what is above all headings.
 pub(super) fn sections(text: &str) -> Vec<OutlineSection> {
     let mut scan = Scan { enclosure: Enclosure::default(), done: Vec::new(), open: Vec::new() };
     let mut section = OutlineSection { line: 1, ..OutlineSection::default() };
@@ -144,7 +144,7 @@ pub(super) fn sections(text: &str) -> Vec<OutlineSection> {
     all
 }
 
-/// A text without blank lines around it and spaces behind it.
+/// The text without blank lines around it and without trailing spaces.
 pub(super) fn trimmed_block(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(lines.len());

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::tasks::entity::Urgency;
 
-/// Whether a text has an item with such an id.
+/// Whether the file has an item with such an id.
 pub(super) fn is_like(text: &str) -> bool {
     text.lines().filter_map(item_of).any(|item| step_id(item.text).is_some())
 }

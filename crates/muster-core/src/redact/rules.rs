@@ -225,7 +225,7 @@ fn rules_of(first: u8) -> impl Iterator<Item = &'static Rule> {
     })
 }
 
-/// What a text looks like at its beginning: the first rule that finds a secret wins.
+/// What the start of a string looks like: the first rule that finds a secret wins.
 pub(super) fn look(rest: &str) -> Look {
     let Some(first) = rest.bytes().next() else { return Look::CLOSED };
     let mut found = Look::CLOSED;
@@ -254,7 +254,7 @@ pub(super) fn look(rest: &str) -> Look {
     found
 }
 
-/// Whether a secret could be in a text, or in one of the strings that it holds as JSON: escapes
+/// Whether a secret could be in a string, or in one that it holds as JSON: escapes
 /// never touch how a secret begins. False positives are possible, false negatives are not.
 pub fn may_be_in(text: &str) -> bool {
     let bytes = text.as_bytes();

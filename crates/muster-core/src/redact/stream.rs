@@ -108,25 +108,25 @@ impl RedactedStream {
         let mut copied = from;
         let mut at = self.begins_at();
         while at < end {
-            let Some((start, behind)) = look(&self.tail, at).secret else {
+            let Some((start, after)) = look(&self.tail, at).secret else {
                 at = next_start(&self.tail, at);
                 continue;
             };
-            if behind > copied {
+            if after > copied {
                 clean.push_str(&self.tail[copied..start.max(copied).min(end)]);
                 if start >= from || !self.hidden {
                     clean.push_str(REDACTED);
                 }
-                copied = behind.min(end);
+                copied = after.min(end);
             }
-            at = behind;
+            at = after;
         }
         clean.push_str(&self.tail[copied.min(end)..end]);
         clean
     }
 }
 
-/// The position at which to cut a text, at most this one, so that the rest does not look like a
+/// The position at which to cut a string, at most this one, so that the rest does not look like a
 /// secret only because the word before it is missing.
 pub fn seam(text: &str, at: usize) -> usize {
     let mut at = text.floor_char_boundary(at);
@@ -145,8 +145,8 @@ fn apart(mut piece: String, in_word: bool) -> Vec<String> {
     if !in_word || begins || look(&piece, 0).secret.is_none() {
         return vec![piece];
     }
-    let behind = piece.split_off(1);
-    vec![piece, behind]
+    let rest = piece.split_off(1);
+    vec![piece, rest]
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
         text(piece).unwrap_or_else(|| piece.to_owned())
     }
 
-    /// The emitted pieces of a text that is streamed in these pieces.
+    /// What the redactor emits for a string that is streamed in these pieces.
     fn emitted<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut stream = RedactedStream::default();
         let mut emitted = Vec::new();

@@ -101,8 +101,7 @@ pub struct AllowRule {
     pub number: u64,
 }
 
-/// The rule behind an answer to an approval: the one that answered it, or the one that was made
-/// with it.
+/// The rule of an answer to an approval: the one that answered it or was made with it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RuleNote {
     pub id: AllowRuleId,
@@ -116,7 +115,7 @@ impl AllowRule {
         RuleNote { id: self.id, text: self.allows.words() }
     }
 
-    /// Whether it answers an approval, given the paths that lead through no link.
+    /// Whether it answers an approval, given the paths that do not lead through a link.
     pub fn answers(
         &self,
         (run, node, approval): (&Run, &Node, &Approval),
@@ -145,7 +144,7 @@ pub struct UsedRule {
 
 impl Allowing {
     /// Carries out a command of the runtime, and approves what it asks for if a rule allows that:
-    /// nobody ever sees such an approval pending.
+    /// no client ever sees such an approval pending.
     pub fn apply(
         &self,
         draft: &mut Draft<'_, RunAggregate>,

@@ -90,7 +90,7 @@ impl Resolution {
     /// The answer to a provider's question that does not become an approval: yes without a gate,
     /// otherwise no (RUNS-APP-1). The contract has no event for it.
     pub fn without_approval(mode: PermissionsMode) -> Self {
-        let denied = Self::denied("nobody can be asked now");
+        let denied = Self::denied("no person can be asked now");
         match mode {
             PermissionsMode::Skip => Self { status: Verdict::Approved, reason: None, ..denied },
             PermissionsMode::Gated => denied,

@@ -132,7 +132,7 @@ pub struct WrittenFile {
     pub diff: Option<DiffMetadata>,
 }
 
-/// A reference to an artifact inside a text (RUNS-REF).
+/// A reference to an artifact inside text (RUNS-REF).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
     pub id: ArtifactId,

@@ -190,7 +190,7 @@ impl<'a> RunDraft<'a> {
     }
 }
 
-/// Cuts a text into pieces of at most [`DELTA_BYTES_MAX`] bytes, at characters.
+/// Cuts a string into pieces of at most [`DELTA_BYTES_MAX`] bytes, at characters.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

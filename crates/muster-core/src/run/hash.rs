@@ -12,7 +12,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The hash of a text without line ends and surrounding whitespace (RUNS-LOOP).
+/// The hash of a message without line ends and surrounding whitespace (RUNS-LOOP).
 pub fn text_hash(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     sha256_hex(lines.join("\n").trim().as_bytes())

@@ -37,7 +37,7 @@ impl Default for Viewport {
     }
 }
 
-/// Where everything stands.
+/// The positions of the nodes in the graph, and the visible part of it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GraphLayout {

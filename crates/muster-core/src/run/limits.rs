@@ -53,7 +53,7 @@ pub const RESOLUTION_REASON_CHARS_MAX: usize = 500;
 pub const PROSE_CHARS_MAX: usize = 4_000;
 /// Characters of a line of a node's log; longer ones are cut.
 pub const LOG_LINE_CHARS_MAX: usize = 2_000;
-/// Bytes of a text delta; longer ones become several events.
+/// Bytes of one text delta; longer ones become several events.
 pub const DELTA_BYTES_MAX: usize = 4_096;
 /// Nodes of a run, whatever its settings.
 pub const NODES_MAX: u32 = 500;

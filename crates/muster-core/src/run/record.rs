@@ -274,7 +274,7 @@ patched! {
         /// Whether the goal was queued for the orchestrator (RUNS-AUTO-1).
         #[schemars(skip)]
         goal_delivered: bool,
-        /// Whether BOOT shall start, or has started, by itself.
+        /// Whether BOOT shall start, or has started, automatically.
         #[schemars(skip)]
         auto_start: bool,
         /// Whether the checks are running.

@@ -47,8 +47,8 @@ macro_rules! words {
 /// A field that was added later has `= default`: objects that were stored before do not have it,
 /// and one with the default value is stored without it, so that their stored form does not change.
 macro_rules! patched {
-    (@told $value:expr) => { Some($value.clone()) };
-    (@told $value:expr, default) => {
+    (@stored $value:expr) => { Some($value.clone()) };
+    (@stored $value:expr, default) => {
         Some($value.clone()).filter(|value| !crate::run::shape::is_default(value))
     };
     (@given $value:expr) => { $value? };
@@ -102,7 +102,7 @@ macro_rules! patched {
             /// The patch that brings an object into being.
             pub fn whole(object: &$name) -> Self {
                 Self {
-                    $($field: crate::run::shape::patched!(@told object.$field $(, $absent)?),)*
+                    $($field: crate::run::shape::patched!(@stored object.$field $(, $absent)?),)*
                 }
             }
 

@@ -35,7 +35,7 @@ pub enum MatchGrade {
 }
 
 impl SearchWords {
-    /// The words of a text; nothing when it has none.
+    /// The words of a string; `None` if it has none.
     pub fn of(text: &str) -> Option<Self> {
         let words = text.split(is_gap).filter(|word| !word.is_empty());
         let words: Vec<String> = words.map(folded).collect();
@@ -95,7 +95,7 @@ impl SearchWords {
     /// search, where words begin with its words, and wherever they are. Each but the last leaves
     /// something out; the last leaves nothing out if no word is too short for the index.
     ///
-    /// `lead` is what stands between the separator and the field.
+    /// `lead` is what is written between the separator and the field.
     pub fn probes(&self, lead: &str) -> Vec<Vec<String>> {
         let begins = vec![format!("{FIELD_SEPARATOR}{lead}{}", self.joined())];
         let words: Vec<String> = self.0.iter().map(|word| format!(" {word}")).collect();

@@ -1,6 +1,6 @@
 //! The session's own text, made from as much of the tree as fits it (CC-3, CC-5).
 //!
-//! The cost is proportional to the budget, not to the tree, because every turn ends with a text.
+//! The cost is proportional to the budget, not to the tree, because every turn compiles it.
 
 mod pick;
 

@@ -206,7 +206,7 @@ pub struct TreeSums {
     pub text: Option<TextHashes>,
 }
 
-/// The hashes of a text, so that a summary need not compile it again (CC-5).
+/// The hashes of a compiled text, so that a summary need not compile it again (CC-5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TextHashes {
     /// Hash of the remaining tree.

@@ -268,7 +268,7 @@ fn grow(
     let moment = EventMoment { seq: *seq, at: *at, turn: event.place.turn };
     if let SessionFact::Pinned { node, pinned } = event.fact() {
         growth::pin(&mut StoredTree::of(docs, session.tree), &node, pinned, &moment)?;
-        // A pinned node is never left out of a text.
+        // A pinned node is never left out of the compiled text.
         session.tree.text = None;
         return Ok(Planted::default());
     }

@@ -73,7 +73,7 @@ pub fn text<'d>(
     }
     match docs.get(&SessionKey::Text(stored.node.id.clone()))? {
         Some(SessionDocument::Text(body)) => Ok(&body.text),
-        other => unreachable!("{} has a text, not {other:?}", stored.node.id),
+        other => unreachable!("{} has text, not {other:?}", stored.node.id),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The checks that a step or a task has to pass, and where each of them stands (PROOF-GATE).
+//! The checks that a step or a task has to pass, and the state of each (PROOF-GATE).
 
 mod protected;
 
@@ -33,7 +33,7 @@ const TAIL_CHARS_MAX: usize = 400;
 /// Failed tests named in a refusal.
 const NAMED_TESTS_MAX: usize = 5;
 
-/// Where a check stands on the files of a call.
+/// The state of a check on the files of a call.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
 )]
@@ -151,7 +151,7 @@ impl<'a> ProjectGate<'a> {
         Ok(Self { docs, files, project })
     }
 
-    /// A project whose files nobody has read.
+    /// A project whose files were not read.
     pub(super) fn of_root(docs: &'a TaskDocs, root: &str) -> TaskLookup<Self> {
         let project = lookup::projects(docs)?.and_then(|projects| projects.find(Some(root)));
         Ok(Self { docs, files: None, project })
@@ -307,7 +307,7 @@ impl<'a> ProjectGate<'a> {
         let running = self.docs.list(&running)?.into_iter().find_map(TaskDocument::as_check_run);
         let state = match (running, ledger) {
             (Some(_), _) => CheckState::Running,
-            // A run that was stopped or moved is no verdict about other files.
+            // A run that was stopped or moved is not a verdict about other files.
             (None, Some(ledger)) if ledger.last().is_some() => CheckState::Stale,
             (None, Some(_) | None) => CheckState::Missing,
         };

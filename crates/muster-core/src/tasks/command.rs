@@ -215,7 +215,7 @@ pub enum TaskCommand {
     },
 }
 
-/// A run of a check that somebody needs.
+/// A run of a check that a caller needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RequestCheck {
     /// Name of the check.

@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{CallFacts, checks::definition::GatePolicy, run::hash::sha256_hex};
 
-/// Characters of a digest in `seen`. It tells two values of one field apart; nobody chooses both.
+/// Characters of a digest in `seen`. It only has to differ for two values of one field, which no
+/// attacker chooses.
 const DIGEST_CHARS: usize = 16;
 
 /// Reason of the waiver of a step that was closed at its source (HOST-IMP-1).
@@ -145,7 +146,7 @@ fn is_blocked(task: &Task) -> bool {
     task.steps.iter().any(|step| !step.is_closed() && step.block.is_some())
 }
 
-/// Whether somebody has worked on an imported task in Muster: closing it because its source did
+/// Whether anyone has worked on an imported task in Muster: closing it because its source did
 /// would hide that.
 #[must_use]
 pub fn is_worked_on(task: &Task) -> bool {

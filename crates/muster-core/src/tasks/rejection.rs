@@ -19,7 +19,7 @@ use crate::checks::verdict::Verdict;
 pub enum TaskRejection {
     /// No target was given and there is no focus.
     NoTarget(Candidates),
-    /// Somebody else moved the focus since the caller last saw it.
+    /// Another caller moved the focus since the caller last saw it.
     FocusMoved { seen: EntityId, focus: EntityId },
     /// The target is of a kind that this call does not accept.
     WrongKind {
@@ -151,7 +151,7 @@ pub enum TaskRejection {
         /// The record.
         id: EvidenceId,
     },
-    /// A card needs a title or a text.
+    /// A card needs a title or text.
     EmptyCard,
     /// A card supports others.
     SupportsItself { card: CardId },
@@ -281,7 +281,7 @@ pub struct GateReport {
     pub path: StepPath,
     /// Required checkpoints that are unconfirmed.
     pub missing_checkpoints: Vec<Checkpoint>,
-    /// The criteria and tests that nobody confirmed, in words (EASE-DONE-3).
+    /// The unconfirmed criteria and tests, in words (EASE-DONE-3).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unconfirmed: Vec<String>,
     /// Required proofs that are absent.

@@ -213,7 +213,7 @@ impl<'t> Collapsed<'t> {
     }
 
     /// Writes the text. Bodies are read in order, only those that are shown, and none after the end
-    /// of a text that is cut.
+    /// of the text if it is cut.
     pub fn compile<B: AsRef<str>, E>(
         &self,
         mut body: impl FnMut(&TreeNode) -> Result<B, E>,

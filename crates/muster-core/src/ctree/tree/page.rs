@@ -79,7 +79,7 @@ pub struct Particulars {
     pub cited: u64,
 }
 
-/// The start of a text: its first 200 characters.
+/// The start of a node's text: its first 200 characters.
 pub fn preview(text: &str) -> String {
     text.chars().take(PREVIEW_CHARS_MAX).collect()
 }

@@ -172,7 +172,7 @@ words! {
         /// DOCS_SYNC allows documentation only.
         DocsSyncWrite = "docs_sync_write",
     }
-    /// Whether a text is complete.
+    /// Whether the text is complete.
     FinalStatus {
         /// It is.
         Final = "final",

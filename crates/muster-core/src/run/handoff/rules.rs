@@ -60,7 +60,7 @@ pub(crate) fn automatic(draft: &mut RunDraft<'_>, id: TurnId, close: &CloseTurn)
     Ok(())
 }
 
-/// The beginning of a text, cut at a word (RUNS-HAND-6).
+/// The beginning of a message, cut at a word (RUNS-HAND-6).
 fn head(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() {
@@ -81,7 +81,7 @@ pub(crate) fn failure(draft: &mut RunDraft<'_>, id: NodeId, turn: TurnId) -> Fou
     let reason = turn.reason.map_or("failed", crate::run::turn::TurnReason::name);
     let label = &node.label;
     let message = match node.failed_inputs {
-        0 => format!("{label} failed ({reason}) and will not try again by itself."),
+        0 => format!("{label} failed ({reason}) and will not retry automatically."),
         _ => format!(
             "{label} failed ({reason}). What it was given in that turn is set aside until a \
              person sends it again."

@@ -428,9 +428,9 @@ fn runs_prompt_7_what_the_provider_knows_can_be_told() {
         room.complete(turn, &format!("{}", room.log.len()), &[]);
         prompts.push(turn);
     }
-    assert_eq!(turns::told(&room.docs, node).unwrap(), prompts[1..]);
+    assert_eq!(turns::turns_known_to_provider(&room.docs, node).unwrap(), prompts[1..]);
     room.user(Ask::ResetNode { node, reason: None });
-    assert_eq!(turns::told(&room.docs, node).unwrap(), []);
+    assert_eq!(turns::turns_known_to_provider(&room.docs, node).unwrap(), []);
 }
 
 #[test]

@@ -25,16 +25,16 @@ words! {
     DoneState {
         /// A check that the line names passed.
         Proven = "proven",
-        /// Somebody says that it is met; nothing shows it.
+        /// A verdict says that it is met; nothing proves it.
         Claimed = "claimed",
-        /// A check that the line names failed, or somebody says that it is not met.
+        /// A check that the line names failed, or a verdict says that it is not met.
         Unmet = "unmet",
-        /// Nobody has said anything about it.
+        /// There is no verdict about it.
         Open = "open",
     }
     /// Something that is open although the run has ended.
     OpenPointKind {
-        /// A question that nobody answered.
+        /// An unanswered question.
         Question = "question",
         /// Inputs that failed.
         InputFailed = "input_failed",
@@ -220,7 +220,7 @@ impl Facts<'_> {
             return judged(DoneState::Proven, format!("the check {} passed", passed.name));
         }
         let Some(completion) = &self.run.completion else {
-            return judged(DoneState::Open, "nobody has said that it is met".to_owned());
+            return judged(DoneState::Open, "there is no verdict yet".to_owned());
         };
         let by = self.declared_by().unwrap_or_default();
         match claim(completion, at) {

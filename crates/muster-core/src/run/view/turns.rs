@@ -109,25 +109,25 @@ pub fn text_so_far(docs: &Docs, turn: &NodeTurn) -> Lookup<String> {
 
 /// The turns whose prompts the provider of a node knows now, oldest first: the last full one and
 /// those after it (RUNS-PROMPT-7).
-pub fn told(docs: &Docs, node: NodeId) -> Found<Vec<TurnId>> {
+pub fn turns_known_to_provider(docs: &Docs, node: NodeId) -> Found<Vec<TurnId>> {
     let Some(last) = lookup::node(docs, node)?.told_turn_id else { return Ok(Vec::new()) };
     let newest = lookup::turn(docs, last)?.number;
-    let mut told = Vec::new();
+    let mut known = Vec::new();
     let mut page = ListPage { below: Some(newest + 1), limit: TURNS_AT_ONCE };
     loop {
         let turns = turns(docs, Some(node), page)?;
         for turn in turns.iter().filter(|turn| turn.sent) {
-            told.push(turn.id);
+            known.push(turn.id);
             if turn.prompt_kind == PromptKind::Full {
-                told.reverse();
-                return Ok(told);
+                known.reverse();
+                return Ok(known);
             }
         }
         match turns.last() {
             Some(last) if turns.len() == TURNS_AT_ONCE as usize => page.below = Some(last.number),
             Some(_) | None => {
-                told.reverse();
-                return Ok(told);
+                known.reverse();
+                return Ok(known);
             }
         }
     }

@@ -41,7 +41,7 @@ impl<'a> ProjectGate<'a> {
         let has_any = |project: &&AcceptedProject| !project.protected.is_empty();
         let Some(project) = self.project.filter(has_any) else { return Ok(None) };
         let present = self.files.and_then(|files| files.protected.as_ref());
-        // Nobody has read the files, so there is no need for the baseline either.
+        // The files were not read, so the baseline is not needed either.
         let Some(ProtectedState { directory, files }) = present else {
             let unseen = ProtectedStanding {
                 state: CheckState::Review,

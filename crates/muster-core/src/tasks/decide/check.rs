@@ -40,8 +40,8 @@ pub(super) fn finish(docs: &TaskDocs, run: CheckRunId, result: &CheckResult) -> 
     end(run, CheckEnding::Judged(Box::new(result.clone())))
 }
 
-/// Another run answers this one if it passed in this store under the same definition. The caller
-/// has compared the files: they may have changed since the request.
+/// Another run can answer for this one if it passed in this store under the same definition. The
+/// caller has compared the files: they may have changed since the request.
 pub(super) fn answer(docs: &TaskDocs, run: CheckRunId, by: CheckRunId) -> Decision {
     let asked = unfinished(docs, run)?;
     let given = record(docs, by)?;

@@ -80,7 +80,7 @@ fn proven_by_checks(
         sources,
         proofs,
         imported: false,
-        // What follows from closing stands on the next event.
+        // What follows from closing is on the next event.
         derived: derive::nothing(),
     })))
 }

@@ -117,7 +117,7 @@ fn judged(record: &mut CheckRecord, result: &CheckResult) {
     record.program.clone_from(&result.program);
 }
 
-/// The record reads like the one that answers it.
+/// Copies the outcome of the run that answered this one.
 fn answered(record: &mut CheckRecord, answer: CheckRecord) {
     record.verdict = answer.verdict;
     record.end = answer.end;

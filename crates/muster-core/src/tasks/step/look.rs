@@ -13,7 +13,7 @@ use super::Step;
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum StepLook {
-    /// Only the word of whoever closed it.
+    /// Only the claim of the agent or person that closed it.
     Claimed,
     /// Something is attached to it.
     Evidence,

@@ -11,7 +11,7 @@ use crate::{
 /// Characters of the evidence of a criterion or a test.
 const EVIDENCE_CHARS_MAX: usize = 160;
 
-/// When a step counts as done, and what of it nobody has confirmed yet.
+/// When a step counts as done, and what of it is not confirmed yet.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DefinitionOfDone {
     /// When it counts as done.

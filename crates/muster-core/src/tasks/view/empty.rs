@@ -14,7 +14,7 @@ pub struct EmptyWorkspace {
     pub workspace: String,
     /// Nothing: there is no plan or task.
     pub target: Option<String>,
-    /// Where it stands and how to begin.
+    /// The state of the workspace and how to begin.
     pub radar: Radar,
     pub capsule: BeginningCapsule,
 }
@@ -26,7 +26,7 @@ pub struct BeginningCapsule {
 }
 
 impl EmptyWorkspace {
-    /// The view of an empty workspace; `lists` tells whether the toolset lists a tool.
+    /// The view of an empty workspace; `lists` says whether the toolset lists a tool.
     pub fn of(workspace: &WorkspaceId, lists: &dyn Fn(&str) -> bool) -> Self {
         let tool = "tasks_macro_start";
         let hint =

@@ -74,7 +74,7 @@ impl HandoffNote {
     }
 }
 
-/// Whether somebody wrote it, rather than a capture of evidence.
+/// Whether an agent or person wrote it, rather than a capture of evidence.
 fn was_written(note: &NoteEntry) -> bool {
     note.meta.get("source").is_none_or(|source| source != EVIDENCE_SOURCE)
 }

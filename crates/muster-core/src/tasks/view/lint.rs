@@ -63,7 +63,7 @@ pub struct LintSummary {
 pub enum Severity {
     /// A state that must not be.
     Error,
-    /// A state that somebody should look at.
+    /// A state that needs a look.
     Warning,
     /// A state worth knowing.
     Info,
@@ -185,7 +185,7 @@ impl Code {
                 "Work through the remaining points, or advance the checklist."
             }
             Self::CriteriaChanged => {
-                "Compare with the first definition in tasks_delta and agree with whoever asked."
+                "Compare with the first definition in tasks_delta and agree on it with the person."
             }
             Self::ClosedWithoutProof => "Attach what shows that it works, if it still can be.",
         }

@@ -89,7 +89,7 @@ pub struct CheckProof {
     pub closed_with: Option<CheckRunId>,
 }
 
-/// Where a check stands.
+/// The state of a check.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CheckStanding {
     /// On the present files.

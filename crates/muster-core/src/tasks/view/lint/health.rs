@@ -12,7 +12,7 @@ use crate::tasks::{
     memory::CardType,
 };
 
-/// Whether somebody else could pick the work up from its memory.
+/// Whether another agent could pick the work up from its memory.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct ContextHealth {
     /// `ok`, or `warn` when there is an issue.
@@ -56,7 +56,7 @@ pub struct HealthIssue {
 pub enum HealthCode {
     /// Nothing but the creation is known.
     ContextEmpty,
-    /// There are events, but nobody wrote down why.
+    /// There are events, but no note of why.
     TraceOnly,
     /// A finished task says nothing about what was decided.
     NoDecisions,
