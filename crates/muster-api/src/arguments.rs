@@ -15,7 +15,7 @@ use serde_json::{Map, Number, Value};
 use crate::{ApiError, ErrorCode, call::CallFailure, schema::WORKSPACE};
 
 /// Deepest nesting of arrays and objects in arguments, with themselves as the first. What is stored
-/// of them is read back with a limit of 128, so there is room for what stands around them then.
+/// of them is read back with a limit of 128, so there is room for the levels around them.
 pub const ARGUMENTS_DEPTH_MAX: usize = 64;
 
 /// What a call without a workspace is missing; a default would have been filled in.
@@ -321,7 +321,7 @@ fn is_above_negative(schema: &Schema, number: Option<i64>) -> bool {
     }
 }
 
-/// The smallest and the largest size of a text, list or object, or value of a number.
+/// The smallest and the largest size of a string, list or object, or value of a number.
 struct Bounds {
     least: Option<u64>,
     most: Option<u64>,
@@ -378,7 +378,7 @@ fn expectation(schema: &Schema) -> String {
     let Some(kind) = schema.only_type() else { return "any value".to_owned() };
     let bounds = Bounds::of(schema, kind);
     match kind {
-        JsonType::String => format!("a text{}", bounds.in_words("characters")),
+        JsonType::String => format!("a string{}", bounds.in_words("characters")),
         JsonType::Integer => match bounds.most {
             Some(most) => format!("an integer from {} to {most}", bounds.least.unwrap_or(0)),
             None => "an integer of 0 or more".to_owned(),

@@ -142,7 +142,7 @@ impl CallReply {
         }
     }
 
-    /// A view that nobody limited: one word says that there is more.
+    /// A view that the caller did not limit: one word says that there is more.
     fn brief(fitted: Fitted) -> Self {
         let Fitted { mut view, cut, .. } = fitted;
         view.shift_remove("budget");
@@ -215,8 +215,7 @@ fn shown(result: &impl Serialize) -> Json {
     if redact::may_be_in(written.text()) { Json::from(cleaned(result)) } else { written }
 }
 
-/// Who did something is the first that a limit takes. A model that asks what has changed is told
-/// all the same.
+/// Authors are the first that a limit leaves out, except in a list of changes.
 fn leave_out_authors(view: &mut Value) {
     let is_list_of_changes = view.get("events").is_some() && view.get("cursor").is_some();
     if !is_list_of_changes {

@@ -1,7 +1,7 @@
 //! Shortens values of the caller that an error repeats.
 //!
-//! Every error passes here on its way out. An unquoted value with blanks cannot
-//! be told from the words around it, so code that writes such a message shortens it with
+//! Every error passes here on its way out. An unquoted value with blanks looks
+//! like the words around it, so code that writes such a message shortens it with
 //! [`text::echo`].
 
 use muster_core::text;

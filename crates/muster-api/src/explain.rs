@@ -176,7 +176,7 @@ const ERRORS: [(ErrorCode, Words); 25] = [
     (
         ErrorCode::FocusMoved,
         [
-            "Somebody else moved the focus since this connection last saw it.",
+            "Another caller moved the focus since this connection last saw it.",
             "A change without a target, which would have hit another plan or task than the caller \
             means. details.seen and details.focus name both.",
             "Name the task or plan, or set the focus again with tasks_focus_set.",

@@ -83,7 +83,7 @@ impl App {
 
     /// The protected files that a person has seen by accepting a definition: all of them if nothing
     /// was left to look at, else only the project file. So accepting a definition does not accept
-    /// changes that nobody has shown to the person.
+    /// changes that the person has not seen.
     fn seen_with(
         &self,
         workspace: &WorkspaceId,

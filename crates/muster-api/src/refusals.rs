@@ -250,7 +250,7 @@ fn step_revision_mismatch(workspace: &WorkspaceId, rejection: &TaskRejection) ->
     CallFailure { error: Box::new(error), ..failure }
 }
 
-/// What a call answers that its caller cancelled in time.
+/// The error of a call that its caller cancelled in time.
 pub(crate) fn cancelled(tool: &str) -> ApiError {
     let message = format!("{tool} was cancelled before it wrote anything");
     ApiError::new(ErrorCode::CallCancelled, message, "Call again if the result is still wanted.")

@@ -71,8 +71,7 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure>;
 }
 
-/// Made when it is first asked for: a process that answers one call needs one schema, not all of
-/// them.
+/// Made on first use: a process that serves one call needs one schema, not all of them.
 pub(crate) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 /// Checks the arguments of a call and lets its operation prepare it.
@@ -196,7 +195,7 @@ impl OfOperation for OperationRow {
 }
 
 impl OperationRow {
-    /// Whether a call with these arguments reads little and waits for nobody.
+    /// Whether a call with these arguments reads little and does not wait.
     pub fn is_brief(&self, arguments: Option<&Map<String, Value>>) -> bool {
         arguments.is_some_and(self.brief)
     }

@@ -146,7 +146,7 @@ impl SessionDesk<'_> {
         self.read(id, |docs| Ok((view::compiled(docs, max_chars)?, view::last_seq(docs)?)))
     }
 
-    /// A part of the nodes that such a text leaves out.
+    /// A page of the nodes that the compiled text leaves out.
     pub fn dropped(self, id: &SessionId, request: &DroppedRequest) -> Told<Option<DroppedPage>> {
         let view = |docs: &Documents<SessionAggregate>, tree: &ContextTree| {
             view::dropped_page(docs, tree, request)

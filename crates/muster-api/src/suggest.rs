@@ -52,7 +52,7 @@ fn stand_ins(tool: &str) -> &'static [StandIn] {
     }
 }
 
-/// The action of `tasks_step` that makes a call, and the argument that the action stands for.
+/// The action of `tasks_step` that makes a call, and the argument that the action implies.
 fn step_action(suggestion: &Suggestion) -> Option<(&'static str, Option<&'static str>)> {
     let is_set = |name: &str| suggestion.params.get(name).is_some_and(|value| *value == true);
     let is_unset = |name: &str| suggestion.params.get(name).is_some_and(|value| *value == false);

@@ -60,8 +60,8 @@ impl App {
         done.map_err(|error| task_failure(workspace, error).error)
     }
 
-    /// Digest of the files that a check depends on, in the project of a caller; `None` if nobody
-    /// accepted the check there or its files cannot be read.
+    /// Digest of the files that a check depends on, in the project of a caller; `None` if the
+    /// check is not accepted there or its files cannot be read.
     pub fn check_scope(
         &self,
         caller: &Caller,

@@ -8,8 +8,8 @@ use std::{
 type Listener = Box<dyn Fn(String) + Send + Sync>;
 type Reaction = Box<dyn FnOnce() + Send>;
 
-/// What a surface and an operation share about one call. The default is a call that nobody watches:
-/// it reports to nobody and is never cancelled.
+/// What a surface and an operation share about one call. The default is a call that no
+/// surface watches: its reports go nowhere and it is never cancelled.
 #[derive(Clone, Default)]
 pub struct CallWatch(Option<Arc<Watched>>);
 
@@ -120,10 +120,10 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_nobody_watches_goes_on() {
+    fn an_unwatched_call_goes_on() {
         let watch = CallWatch::default();
         watch.report("alone");
-        watch.on_cancel(|| panic!("nobody can cancel it"));
+        watch.on_cancel(|| panic!("it cannot be cancelled"));
         watch.cancel();
         assert!(!watch.is_cancelled());
     }

@@ -17,7 +17,7 @@ use super::{FindAnswer, FindRequest, FoundItem, FoundKind};
 
 /// Candidates of one query to the index that are read, for each kind.
 const CANDIDATES_MAX: u32 = 120;
-/// What stands before a field in the index of events.
+/// What precedes a field in the index of events.
 const EVENT_LEAD: &str = " ";
 /// After this long, no further candidates are read. In a store of any size this is rarely reached.
 const SEARCH_TIME_MAX: Duration = Duration::from_millis(400);

@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The schema that a reference stands for; the null form of an optional argument is left out.
+    /// The schema that a reference points to; the null form of an optional argument is left out.
     fn resolve(&self, schema: &'a Schema) -> &'a Schema {
         let target = schema.definition_name().and_then(|name| self.root.definitions()?.get(name));
         if let Some(target) = target {

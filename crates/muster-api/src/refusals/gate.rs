@@ -82,7 +82,8 @@ pub(super) fn words(gate: StepGate, report: &GateReport) -> (ErrorCode, String, 
     }
 }
 
-/// TASKS-GATE-7. No suggestion confirms anything: that is up to whoever looked (EASE-DONE-3).
+/// TASKS-GATE-7. No suggestion confirms anything: only the caller can, after a look
+/// (EASE-DONE-3).
 fn suggestion(workspace: &WorkspaceId, gate: StepGate, report: &GateReport) -> Suggestion {
     let call = |tool: &str, reason: &str| {
         Suggestion::call(tool, reason).with("workspace", workspace).with("task", &report.task)

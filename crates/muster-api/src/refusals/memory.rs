@@ -72,5 +72,5 @@ pub(super) fn explain(workspace: &WorkspaceId, rejection: TaskRejection) -> Call
         let error = if changed.is_empty() { error } else { error.with("changed", &changed) };
         return error.suggesting(call("tasks_history", "see the operations"));
     }
-    arguments::invalid("card", Reason::BadFormat, "a title or a text")
+    arguments::invalid("card", Reason::BadFormat, "a title or text")
 }

@@ -143,7 +143,7 @@ mod tests {
         };
         assert_eq!(readable(&piece(b"ab", None)), Some(("ab", 0)));
         assert_eq!(readable(&piece(b"a\xc3", Some(2))), Some(("a", 1)));
-        assert_eq!(readable(&piece(b"a\xc3", None)), None, "a file that ends so is no text");
+        assert_eq!(readable(&piece(b"a\xc3", None)), None, "a file that ends so is not text");
         assert_eq!(readable(&piece(b"\xff\xfe", Some(2))), None);
     }
 }

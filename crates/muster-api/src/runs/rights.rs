@@ -102,7 +102,7 @@ mod tests {
     use crate::runs::request::JsonFields;
 
     fn fields(value: Value) -> JsonFields {
-        let Value::Object(fields) = value else { panic!("{value} is no object") };
+        let Value::Object(fields) = value else { panic!("{value} is not an object") };
         fields
     }
 

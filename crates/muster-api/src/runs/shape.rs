@@ -175,7 +175,7 @@ fn expectation(schema: &Schema) -> String {
     if let Some(words) = schema.words() {
         return format!("one of {}", words.join(", "));
     }
-    // Null clears a field; whoever sent a value of another form did not mean that.
+    // Null clears a field; a client that sent a value of another form did not mean that.
     if let Some(choices) = schema.any_of() {
         let choices = choices.iter().filter(|choice| !choice.is_null());
         return choices.map(expectation).collect::<Vec<_>>().join(" or ");
@@ -188,7 +188,7 @@ fn expectation(schema: &Schema) -> String {
 fn kind_in_words(kind: JsonType, schema: &Schema) -> &'static str {
     match kind {
         JsonType::String if schema.format() == Some("uuid") => "a UUID",
-        JsonType::String => "a text",
+        JsonType::String => "a string",
         JsonType::Boolean => "true or false",
         JsonType::Integer => "a whole number",
         JsonType::Number => "a number",

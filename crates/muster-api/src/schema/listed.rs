@@ -92,7 +92,7 @@ const SHARED_WORDS: [(&str, &str); 52] = [
     ("What could go wrong.", ""),
 ];
 
-/// Where a schema stands.
+/// What a schema describes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// It is the schema of an argument, or of an element or a choice of one.
@@ -320,7 +320,7 @@ mod tests {
     }
 
     /// A client that checks arguments before it sends them refuses nothing that is accepted, as far
-    /// as it was told of the argument at all.
+    /// as its schema lists the argument at all.
     #[test]
     fn the_short_form_takes_whatever_the_whole_one_takes() {
         for row in Registry::default().rows() {

@@ -1,7 +1,7 @@
 //! What each connection knows of the focus (EASE-TEAM-1).
 //!
 //! Where a connection is an agent, its focus is its own once it has set one, and a change without
-//! a target is refused after somebody else has moved the focus of the workspace. Both last as long
+//! a target is refused after another caller has moved the focus of the workspace. Both last as long
 //! as the connection, so they are kept in memory only.
 
 use std::{

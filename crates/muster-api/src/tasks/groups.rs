@@ -222,7 +222,7 @@ impl WaitingForChecks {
         CheckPolicy::Run { wait: self.time(caller) }
     }
 
-    /// How long the call may wait. A caller with a handle need not be told to call again.
+    /// How long the call may wait. A caller with a handle does not have to call again.
     pub(crate) fn time(&self, caller: &Caller) -> Duration {
         let patient = caller.is_patient.then_some(PATIENT_WAIT_SECONDS);
         let seconds = self.wait_seconds.or(patient).unwrap_or(WAIT_SECONDS_DEFAULT);

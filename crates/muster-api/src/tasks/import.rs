@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// Imports plans of another program, such as beads, task-master or Backlog.md: a list becomes a
-/// plan, an issue a task, a subtask a step. A second import updates what nobody has changed here
+/// plan, an issue a task, a subtask a step. A second import updates what was not changed here
 /// and lists conflicts. What is closed at the source is closed without proof; where closing needs
 /// proof, only a person's import does that.
 #[derive(Debug, Deserialize, JsonSchema)]

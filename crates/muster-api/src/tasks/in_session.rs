@@ -40,9 +40,9 @@ pub(super) fn perform(
             Err(rejection) => return Ok(Err(rejection)),
         };
         if !reports.is_empty() {
-            let told = streams
+            let recorded = streams
                 .on::<SessionAggregate, _>(session.clone(), |draft| tell(draft, &reports))?;
-            if let Err(rejection) = told {
+            if let Err(rejection) = recorded {
                 tracing::warn!(?rejection, session, "could not record a task event in the session");
             }
         }

@@ -178,7 +178,7 @@ impl LeftWork {
         Self(found)
     }
 
-    /// Nothing where nobody could look.
+    /// `None` where the changes could not be read.
     fn words(&self, claim: &ClaimView) -> Option<String> {
         let directory = claim.directory.as_ref()?;
         Some(match self.0.get(directory)? {

@@ -71,7 +71,7 @@ impl Operation for TasksPlan {
             return Err(nothing_to_do("steps", "steps, current, doc or advance=true"));
         }
         let steps = self.steps.map(|points| points.0);
-        // No checklist has so many points.
+        // No checklist has `u32::MAX` points.
         let current = self.current.map(|at| u32::try_from(at).unwrap_or(u32::MAX));
         let doc = self.doc.map(LongText::stored);
         let Guarded { expected_revision, idempotency_key } = self.guarded;

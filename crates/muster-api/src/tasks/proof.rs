@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The gate itself says which checks it needs, so nothing is computed for steps without any. A
-//! refused attempt leaves nothing behind.
+//! refused attempt stores nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -176,7 +176,7 @@ impl App {
     }
 
     /// The project whose protected files a caller looks at. A person may also look at the worktree
-    /// of a run, which nobody has accepted on its own.
+    /// of a run, which is not accepted on its own.
     pub(crate) fn reviewed_project(
         &self,
         workspace: &WorkspaceId,

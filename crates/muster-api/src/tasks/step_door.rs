@@ -34,7 +34,7 @@ use crate::{
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TasksStep {
     action: StepAction,
-    /// Passed on as they came: the operation behind the action checks them.
+    /// Passed on unchanged: the operation of the action checks them.
     #[serde(flatten)]
     #[schemars(with = "StepArguments")]
     arguments: Map<String, Value>,

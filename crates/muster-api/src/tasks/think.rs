@@ -111,7 +111,7 @@ impl ThinkInput {
                     let status = status.or_else(|| card.status.clone());
                     stages.push((name, kind, CardInput { status, ..card }.checked(name)?));
                 }
-                (Some(_), _) => return Err(invalid(name, Reason::BadFormat, "a title or a text")),
+                (Some(_), _) => return Err(invalid(name, Reason::BadFormat, "a title or text")),
                 (None, Some(_)) => {
                     let expected = format!("{name} to be given, as it has a status");
                     return Err(invalid("status", Reason::Conflict, &expected));

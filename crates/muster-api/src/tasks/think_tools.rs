@@ -94,7 +94,7 @@ impl Operation for ThinkCard {
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
         let named = call.wanted(&self.workspace, self.selection.named()?);
         if !self.card.is_usable() {
-            return Err(invalid("card", Reason::BadFormat, "a title or a text"));
+            return Err(invalid("card", Reason::BadFormat, "a title or text"));
         }
         let card = self.card.checked("card")?;
         let supports = self.supports.unwrap_or_default();

@@ -37,7 +37,7 @@ use crate::{
 type CallAnswer = Result<Envelope, CallFailure>;
 /// A reply, or a refusal in the caller's words.
 type CallOutcome = Result<CallReply, CallFailure>;
-/// Pure work on a draft that answers, or refuses in the caller's words.
+/// Pure work on a draft that returns a reply, or a refusal in the caller's words.
 type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync>;
 /// What a transaction came to.
 pub(crate) type WriteOutcome = Result<CallAnswer, ExecuteError<TaskRejection>>;

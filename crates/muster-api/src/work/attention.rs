@@ -69,7 +69,7 @@ impl ProtectedLooks {
     }
 }
 
-/// What one workspace says by itself.
+/// What waits in one workspace, without the state of its files.
 struct WorkspaceState {
     items: Vec<WorkAttention>,
     /// Roots with protected files, if tasks are in progress.

@@ -1,5 +1,5 @@
 //! How far imported plans and tasks are. Closing comes last, and follows rules of its own: an
-//! import closes nothing that somebody has worked on here, and where closing needs proof, only a
+//! import closes nothing that anyone has worked on here, and where closing needs proof, only a
 //! person's import closes at all (HOST-IMP-1).
 
 use muster_core::{
@@ -40,12 +40,12 @@ impl<'s> Importer<'_, '_, 's> {
                 self.settle_plan(item, id, &plan.item.state)
             }
             (WorkKind::Task(task), EntityId::Task(id)) => self.settle_task(item, id, task),
-            (WorkKind::Plan(_), EntityId::Task(id)) => unreachable!("{id} is no plan"),
-            (WorkKind::Task(_), EntityId::Plan(id)) => unreachable!("{id} is no task"),
+            (WorkKind::Plan(_), EntityId::Task(id)) => unreachable!("{id} is not a plan"),
+            (WorkKind::Task(_), EntityId::Plan(id)) => unreachable!("{id} is not a task"),
         }
     }
 
-    /// The status of a plan follows from its tasks, except that somebody completes it.
+    /// The status of a plan follows from its tasks, except that it is completed explicitly.
     fn settle_plan(
         &mut self,
         item: &mut ItemWork<'s>,
