@@ -137,7 +137,7 @@ fn several_appends_share_one_transaction(store: &dyn Store) {
         let expected = LogPosition { global: round * 2 + 2, seq: round + 1 };
         assert_eq!(transaction.head(STREAM).unwrap(), expected, "sees its own work");
     }
-    assert_eq!(head(store, STREAM), LogPosition::default(), "and nobody else does");
+    assert_eq!(head(store, STREAM), LogPosition::default(), "other readers do not");
     assert_eq!(store.position().unwrap(), 0);
     transaction.commit().unwrap();
     assert_eq!(head(store, other), LogPosition { global: 6, seq: 3 });

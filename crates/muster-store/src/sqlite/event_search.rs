@@ -2,7 +2,7 @@
 //!
 //! Strings of events are indexed after the events were written, many at once, so that writing an
 //! event costs nothing more. The string itself is not stored: a row of the index has the position
-//! of its event, which has it. So the index can only leave events out; whoever asks reads the rest.
+//! of its event, which has it. So the index can only leave events out; the caller reads the rest.
 //!
 //! Both indexes are read from their newest entry. With a limit, a string that very many have costs
 //! no more than one that a few have.

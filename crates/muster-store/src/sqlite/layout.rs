@@ -50,8 +50,8 @@ pub(super) fn ensure_wal(link: &Link) -> Result<(), StoreError> {
 /// write failure shows only in the next step.
 fn last_text(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
     let mut statement = connection.prepare(sql)?;
-    let answers = statement.query_map([], |row| row.get(0))?;
-    answers.last().unwrap_or(Err(rusqlite::Error::QueryReturnedNoRows))
+    let rows = statement.query_map([], |row| row.get(0))?;
+    rows.last().unwrap_or(Err(rusqlite::Error::QueryReturnedNoRows))
 }
 
 /// Reads the layout version without changing anything.

@@ -143,7 +143,7 @@ impl WriterQueue {
 }
 
 impl WriteTicket<'_> {
-    /// Marks the store as used, so that a database file that lost its content can be told from one
+    /// Marks the store as used, so that a database file that lost its content differs from one
     /// that was never filled.
     pub(super) fn mark_used(&self) -> Result<(), StoreError> {
         let Some(Locks { desk, .. }) = &self.locks else { return Ok(()) };

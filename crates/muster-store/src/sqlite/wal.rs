@@ -47,7 +47,7 @@ impl fmt::Display for Tear {
             0 => write!(f, "the head of the log is damaged")?,
             _ => write!(f, "the log is torn at frame {frame}")?,
         }
-        write!(f, "; {commits} whole transactions are behind it, which no start will read")
+        write!(f, "; {commits} whole transactions come after it, which no start will read")
     }
 }
 

@@ -290,7 +290,7 @@ impl WriteTurn<'_> {
         match self.connection.query_row(sql, [], |row| row.get(0)) {
             Ok(false) => Ok(()),
             Ok(true) => Err(StoreError::Busy { waited_ms: milliseconds(self.wait_bound()) }),
-            Err(error) => Err(self.failed("began the log anew", &error)),
+            Err(error) => Err(self.failed("restarted the log", &error)),
         }
     }
 

@@ -147,7 +147,7 @@ fn looking_reports_a_torn_log_and_changes_nothing() {
             let store = look(killed.path()).unwrap();
             let found = store.check().unwrap();
             assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].finding.contains("whole transactions are behind"), "{found:?}");
+            assert!(found[0].finding.contains("whole transactions come after"), "{found:?}");
             assert!(matches!(store.begin().err(), Some(StoreError::Directory { .. })));
             assert!(store.rest().is_err());
             drop(store);
