@@ -141,7 +141,7 @@ impl Agent {
                 let (reason, hint) = rest.split_once(' ').unwrap_or((rest, ""));
                 let retryable = (hint == "never").then_some(false);
                 let after: Option<u32> = hint.parse().ok();
-                let failure = json!({"reason": reason, "message": "as it was told",
+                let failure = json!({"reason": reason, "message": "as the script says",
                     "retryable": retryable, "retryAfterMs": after});
                 self.say("turn.failed", failure);
                 return Then::Ended;

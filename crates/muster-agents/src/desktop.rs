@@ -26,7 +26,7 @@ pub fn open_in_browser(url: &str) -> io::Result<()> {
     };
     let quiet = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = quiet.spawn()?;
-    // A browser that was not running yet stays in the foreground, so nobody waits for it here.
+    // A browser that was not running yet stays in the foreground, so another thread waits for it.
     std::thread::spawn(move || child.wait());
     Ok(())
 }

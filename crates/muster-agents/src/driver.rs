@@ -113,7 +113,7 @@ impl NodeDriver {
     async fn next(&mut self, orders: &mut mpsc::UnboundedReceiver<DriverOrder>) -> Next {
         let due = self.deadline();
         tokio::select! {
-            // An order must not wait behind a flood of output.
+            // An order must not wait for a flood of output to end.
             biased;
             order = orders.recv() => order.map_or(Next::End, Next::Order),
             signal = signal(self.open.as_mut()) => match signal {
@@ -243,7 +243,7 @@ impl NodeDriver {
         let sent = self.open.as_mut().map(|open| open.session.send(order));
         if sent.is_none_or(|sent| sent.is_err()) && !drive.ended {
             let reason = TurnReason::Exited;
-            let detail = Some("a decision could not be told to the program".to_owned());
+            let detail = Some("a decision could not be sent to the program".to_owned());
             self.report(Ask::EndTurn { turn, reason, detail }).await;
         }
     }

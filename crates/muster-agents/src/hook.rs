@@ -107,9 +107,9 @@ fn sockets_beside(home: &Path, own: Option<PathBuf>) -> PathBuf {
 fn check_private(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let reason = if !found.is_dir() {
-        "is no folder"
+        "is not a folder"
     } else if found.uid() != rustix::process::geteuid().as_raw() {
-        "belongs to somebody else"
+        "belongs to another user"
     } else if found.mode() & OTHERS != 0 {
         "is open to others"
     } else {

@@ -1,4 +1,4 @@
-//! Tells a person that something waits: on the desktop, through a command, or to a webhook
+//! Notifies a person that something waits: on the desktop, through a command, or to a webhook
 //! (HOST-NOTE-1).
 //!
 //! ```text
@@ -30,7 +30,7 @@ const QUEUE_MAX: usize = 16;
 /// Items of one notification that are named.
 const NAMED_MAX: usize = 20;
 
-/// How a person is told.
+/// How a person is notified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotifySettings {
     /// Program and arguments; empty for none. The notification is JSON on its standard input.
@@ -39,7 +39,7 @@ pub struct NotifySettings {
     pub desktop: bool,
     /// How long something has to wait first.
     pub min_age: Duration,
-    /// When nobody is told.
+    /// The hours without notifications.
     pub quiet: Option<QuietHours>,
 }
 
@@ -61,7 +61,7 @@ pub struct WaitingItem {
     pub since: Moment,
 }
 
-/// What a person is told at once.
+/// The items of one notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     items: Vec<WaitingItem>,

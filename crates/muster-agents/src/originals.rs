@@ -67,7 +67,7 @@ impl Originals {
         self.folder(run).join(name)
     }
 
-    /// Stores a text; it is durable when this returns.
+    /// Stores the original text; it is durable when this returns.
     pub(crate) fn keep(&self, run: RunId, of: OriginalOf, text: &str) -> io::Result<()> {
         make_private(&self.folder(run))?;
         write_whole(&self.path(run, of), text.as_bytes())

@@ -209,7 +209,7 @@ impl RunsContext {
                 }
                 Ok(outcome) => return outcome,
                 Err(error) => {
-                    let action = "told a run";
+                    let action = "reported to a run";
                     let cause = error.to_string();
                     return Err(muster_store::StoreError::Engine { action, cause }.into());
                 }

@@ -3,7 +3,8 @@
 //!
 //! It is a repository of its own that reads the objects of the project's repository, so nothing is
 //! written there: no reference, index, configuration or list of worktrees. Each one has a lock next
-//! to it. Whoever gets the lock knows that its process is gone, and removes it.
+//! to it. A process that gets the lock knows that the owner is gone, and removes the
+//! checkout.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -118,7 +119,7 @@ impl CheckoutLock {
 fn remove(root: &Path) -> io::Result<()> {
     match fs::remove_dir_all(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // Tools make folders read-only, so that nobody changes what they have downloaded.
+        // Tools make folders read-only to protect what they have downloaded.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             make_writable(root)?;
             fs::remove_dir_all(root)

@@ -168,7 +168,7 @@ impl GitReader {
                 ignore_files.push((path, object));
             }
         }
-        // Git lists them in this order, unless somebody wrote the object of a folder by hand.
+        // Git lists them in this order, unless the object of a folder was written by hand.
         head.folders.values_mut().for_each(|folder| folder.files.sort_unstable());
         for (path, object) in ignore_files {
             let content = self.ask(&["cat-file", "blob", &object])?;

@@ -5,7 +5,7 @@
 //!                (all that is read)   (pure)
 //! ```
 //!
-//! Only the root counts: a manifest further down belongs to a tool of the root or to nobody.
+//! Only the root counts: a manifest further down belongs to a tool of the root or to none.
 
 mod files;
 mod go;

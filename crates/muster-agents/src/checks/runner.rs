@@ -332,7 +332,7 @@ struct EndedProcess {
     output: FinishedOutput,
 }
 
-/// Kills what is left of a check that nobody waits for any more.
+/// Kills what is left of a check whose result is no longer wanted.
 struct KillGuard<'a> {
     family: &'a Family,
     pid: u32,

@@ -66,7 +66,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(100);
 /// How long stopping waits for the processes of checks.
 const STOP_MAX: Duration = Duration::from_secs(10);
 
-/// A verdict that somebody needs.
+/// A verdict that a caller needs.
 #[derive(Clone, Debug)]
 pub struct CheckWish {
     pub workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Whether a checkout has changes that no commit has, for whoever takes over work there.
+//! Whether a checkout has changes that no commit has, for an agent that takes over work there.
 //!
 //! Git itself answers, because only it knows which files differ by more than their times. Filters
 //! are commands in the configuration of the checkout, which belongs to the one who left it: none of
@@ -91,7 +91,7 @@ fn output_of(mut command: Command, bytes_max: u64, deadline: Instant) -> Option<
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = stdout.take(bytes_max).read_to_end(&mut bytes);
-        // Nobody listens once the time is over.
+        // The receiver is gone once the time is over.
         send.send(read.map(|_| bytes)).unwrap_or_default();
     });
     let read = receive.recv_timeout(deadline.saturating_duration_since(Instant::now()));

@@ -378,7 +378,7 @@ mod tests {
         let turns = [turn(1, Some(2), "a", "b"), turn(5, Some(6), "c", "d")];
         let pair = |one: &str, two: &str| (one.to_owned(), two.to_owned());
         assert_eq!(idle(&turns, "e"), [pair("b", "c"), pair("d", "e")]);
-        // Turns that overlap have nobody else's time between them.
+        // Between turns that overlap there is no time for changes of others.
         let overlapping = [turn(1, Some(9), "a", "d"), turn(5, Some(6), "b", "c")];
         assert_eq!(idle(&overlapping, "e"), [pair("d", "e")]);
         let live = [turn(1, Some(2), "a", "b"), turn(5, None, "b", "b")];

@@ -49,7 +49,7 @@ impl Channels {
         some.then_some(Self { command, webhook, desktop })
     }
 
-    /// Tells the person on all channels at once.
+    /// Notifies the person on all channels at once.
     pub(super) async fn deliver(&mut self, notification: &Notification, url: &str) {
         let message = notification.message(url);
         let command = async {

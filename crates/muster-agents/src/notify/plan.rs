@@ -9,20 +9,20 @@ use muster_core::Timestamp;
 
 use super::{Notification, WaitingItem};
 
-/// So many notifications in the time of [`RATE_MS`].
+/// At most this many notifications within [`RATE_MS`].
 const RATE_MAX: usize = 10;
 const RATE_MS: i64 = 60_000;
 /// More items than this at once are one notification.
 const SINGLE_MAX: usize = 3;
 
-/// What was told already, and when.
+/// What was notified already, and when.
 #[derive(Debug)]
 pub struct NotificationPlan {
     min_age_ms: i64,
-    /// What waited before was told by the process before.
+    /// What waited before this time was notified by the process before.
     began: Timestamp,
     has_looked: bool,
-    told: BTreeSet<String>,
+    notified: BTreeSet<String>,
     /// Times of the last notifications.
     sent: VecDeque<Timestamp>,
     /// When the next item is due that is not old enough yet, or has to wait for the rate.
@@ -35,7 +35,7 @@ impl NotificationPlan {
             min_age_ms: i64::try_from(min_age.as_millis()).unwrap_or(i64::MAX),
             began: now,
             has_looked: false,
-            told: BTreeSet::new(),
+            notified: BTreeSet::new(),
             sent: VecDeque::new(),
             due: None,
         }
@@ -49,14 +49,14 @@ impl NotificationPlan {
         now: Timestamp,
         is_quiet: bool,
     ) -> Vec<Notification> {
-        self.told.retain(|key| items.iter().any(|item| item.key == *key));
+        self.notified.retain(|key| items.iter().any(|item| item.key == *key));
         if !self.has_looked {
             self.has_looked = true;
             let old = items.iter().filter(|item| item.since.0 < self.began);
-            self.told.extend(old.map(|item| item.key.clone()));
+            self.notified.extend(old.map(|item| item.key.clone()));
         }
         self.due = None;
-        let fresh = items.iter().filter(|item| !self.told.contains(&item.key));
+        let fresh = items.iter().filter(|item| !self.notified.contains(&item.key));
         let (ripe, young): (Vec<_>, Vec<_>) = fresh.partition(|item| self.is_ripe(item, now));
         self.due = young.iter().map(|item| self.ripe_at(item)).min();
         if is_quiet || ripe.is_empty() {
@@ -69,7 +69,7 @@ impl NotificationPlan {
             self.due = self.due.into_iter().chain(next).min();
             return Vec::new();
         }
-        self.told.extend(items.iter().map(|item| item.key.clone()));
+        self.notified.extend(items.iter().map(|item| item.key.clone()));
         let notifications = if items.len() > SINGLE_MAX.min(room) {
             vec![Notification { items }]
         } else {
@@ -128,8 +128,8 @@ mod tests {
         plan
     }
 
-    fn keys(told: &[Notification]) -> Vec<Vec<&str>> {
-        let keys = told.iter().map(|one| one.items.iter().map(|item| item.key.as_str()));
+    fn keys(sent: &[Notification]) -> Vec<Vec<&str>> {
+        let keys = sent.iter().map(|one| one.items.iter().map(|item| item.key.as_str()));
         keys.map(Iterator::collect).collect()
     }
 
@@ -148,8 +148,8 @@ mod tests {
         let list = [item("quick", BEGAN), item("slow", BEGAN + 10_000)];
         assert_eq!(plan.look(&list, Timestamp(BEGAN + 10_000), false), []);
         assert_eq!(plan.next_look(Timestamp(BEGAN + 10_000)), Some(Duration::from_secs(20)));
-        let told = plan.look(&list[1..], Timestamp(BEGAN + 40_000), false);
-        assert_eq!(keys(&told), [["slow"]]);
+        let sent = plan.look(&list[1..], Timestamp(BEGAN + 40_000), false);
+        assert_eq!(keys(&sent), [["slow"]]);
         assert_eq!(plan.next_look(Timestamp(BEGAN + 40_000)), None);
     }
 
@@ -165,8 +165,8 @@ mod tests {
         let mut plan = plan(0);
         let list: Vec<_> = (0..5).map(|n| item(&format!("n{n}"), BEGAN)).collect();
         assert_eq!(plan.look(&list, Timestamp(BEGAN + 1), true), []);
-        let told = plan.look(&list[1..], Timestamp(BEGAN + 2), false);
-        assert_eq!(keys(&told), [["n1", "n2", "n3", "n4"]], "many are one notification");
+        let sent = plan.look(&list[1..], Timestamp(BEGAN + 2), false);
+        assert_eq!(keys(&sent), [["n1", "n2", "n3", "n4"]], "many are one notification");
     }
 
     #[test]
@@ -175,11 +175,11 @@ mod tests {
         let mut list = Vec::new();
         for n in 0..RATE_MAX + 5 {
             list.push(item(&format!("n{n}"), BEGAN));
-            let told = plan.look(&list, Timestamp(BEGAN + 1), false);
-            assert_eq!(told.len(), usize::from(n < RATE_MAX), "{n}");
+            let sent = plan.look(&list, Timestamp(BEGAN + 1), false);
+            assert_eq!(sent.len(), usize::from(n < RATE_MAX), "{n}");
         }
         assert_eq!(plan.next_look(Timestamp(BEGAN + 1)), Some(Duration::from_mins(1)));
-        let told = plan.look(&list, Timestamp(BEGAN + 1 + RATE_MS), false);
-        assert_eq!(told[0].items.len(), 5);
+        let sent = plan.look(&list, Timestamp(BEGAN + 1 + RATE_MS), false);
+        assert_eq!(sent[0].items.len(), 5);
     }
 }

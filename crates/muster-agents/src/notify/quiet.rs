@@ -1,4 +1,4 @@
-//! Hours of the day in which nobody is told.
+//! Hours of the day in which no notifications are sent.
 
 use std::{fmt, str::FromStr};
 

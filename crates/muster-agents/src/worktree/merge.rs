@@ -56,7 +56,7 @@ pub enum NotMerged {
     Conflict(Vec<String>),
     /// The work holds repositories whose content would be left out.
     #[error(
-        "the work holds git repositories of its own, whose files a merge leaves behind: {}; \
+        "the work holds git repositories of its own, whose files a merge leaves out: {}; \
          remove their .git folders, or merge by hand",
         named(.0)
     )]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{RepositoryFiles, Suggestion};
 
 const MANIFEST: &str = "package.json";
-/// Test runners watch for changes unless they think that nobody is there.
+/// Test runners watch for changes unless they think that no terminal is there.
 const ENV: &[(&str, &str)] = &[("CI", "true")];
 /// What `npm init` writes.
 const PLACEHOLDER: &str = "no test specified";

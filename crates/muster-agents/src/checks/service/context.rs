@@ -1,5 +1,5 @@
 //! What the service and the tasks of its runs share: which runs this process works on, and the end
-//! of those that nobody works on any more.
+//! of those whose process is gone.
 
 use std::{
     collections::BTreeMap,
@@ -124,8 +124,8 @@ impl ServiceContext {
         active.contains_key(name)
     }
 
-    /// Ends the unfinished runs of a workspace whose Muster process is gone. Whoever holds the lock
-    /// of a directory also knows that nothing else runs in it.
+    /// Ends the unfinished runs of a workspace whose Muster process is gone. The holder of the
+    /// lock of a directory also knows that nothing else runs in it.
     pub(super) fn recover(
         &self,
         workspace: &WorkspaceId,
@@ -142,7 +142,7 @@ impl ServiceContext {
         Ok(())
     }
 
-    /// Kills what is left of a run that nobody waits for, and records its end.
+    /// Kills what is left of a run without a caller that waits, and records its end.
     pub(super) fn end(
         &self,
         workspace: &WorkspaceId,

@@ -129,9 +129,9 @@ impl Cutter {
             while end < line.len() && is_inside_letter(line[end]) {
                 end += 1;
             }
-            let (block, behind) = line.split_at(end);
+            let (block, rest) = line.split_at(end);
             self.add(block);
-            line = behind;
+            line = rest;
         }
     }
 

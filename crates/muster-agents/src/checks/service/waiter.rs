@@ -23,13 +23,13 @@ impl CheckWaiter {
         Self { context: Arc::clone(context), name, has_left: AtomicBool::new(false) }
     }
 
-    /// The caller does not want the verdict any more. Ends the run if nobody else waits for it; its
-    /// processes are killed soon.
+    /// The caller does not want the verdict any more. Ends the run if no other caller waits for
+    /// it; its processes are killed soon.
     pub fn give_up(&self) {
         self.leave(ActiveRun::end);
     }
 
-    /// Stops waiting; `at_last` is called if nobody else waits for the run.
+    /// Stops waiting; `at_last` is called if no other caller waits for the run.
     fn leave(&self, at_last: impl FnOnce(&mut ActiveRun)) {
         if self.has_left.swap(true, Ordering::Relaxed) {
             return;

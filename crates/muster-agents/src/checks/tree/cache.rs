@@ -151,7 +151,7 @@ mod tests {
         trees::ProjectTrees,
     };
 
-    /// A repository with so many files that its cache is worth keeping.
+    /// A repository with enough files that its cache is worth keeping.
     fn repository(root: &Path) {
         let script = "git init -q .; for a in $(seq 30); do mkdir -p a$a; (cd a$a; for b in $(seq \
             20); do echo $a $b > f$b; done); done; ln -s a1 link; mkdir ignored; echo x > ignored/x

@@ -142,7 +142,7 @@ mod tests {
     use super::{FileStamp, SettledStamps, is_in_memory, written_after};
     use crate::checks::tree::{Tree, TreeCache};
 
-    /// Writes to a file through its memory, one text for each line that it is told.
+    /// Writes to a file through mapped memory, the first bytes of each line on standard input.
     const MAPPED: &str = "import mmap, sys
 file = open(sys.argv[1], 'r+b')
 memory = mmap.mmap(file.fileno(), 0)

@@ -86,7 +86,7 @@ pub(super) async fn probe(profile: &Profile, dialect: &AgentProtocol) -> Probe {
     let answer = ask(login.arguments).await.filter(|answer| !answer.timed_out);
     let logged_in = answer.and_then(|answer| answer.code).map(|code| code == 0);
     let detail = match logged_in {
-        Some(false) => format!("{file}; nobody is logged in: {}", login.remedy),
+        Some(false) => format!("{file}; not logged in: {}", login.remedy),
         Some(true) | None => file,
     };
     Probe { available: true, version, logged_in, caps, ..Probe::absent(detail) }

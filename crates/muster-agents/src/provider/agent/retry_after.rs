@@ -21,8 +21,8 @@ pub(super) fn in_words(words: &str) -> Option<Duration> {
     let rest = MARKS.iter().find_map(|mark| words.split_once(mark).map(|(_, rest)| rest))?;
     let mut ms = 0.0;
     let mut rest = rest;
-    while let Some((amount, behind)) = number(rest) {
-        let unit = behind.trim_start();
+    while let Some((amount, after)) = number(rest) {
+        let unit = after.trim_start();
         let known = UNITS.iter().find(|(name, _)| unit.starts_with(name));
         // A bare number means seconds.
         ms += amount * known.map_or(1_000.0, |(_, ms)| *ms);

@@ -85,7 +85,7 @@ impl Talk {
         let mut listens = true;
         loop {
             tokio::select! {
-                // An order must not wait behind a flood of output.
+                // An order must not wait for a flood of output to end.
                 biased;
                 order = orders.recv(), if listens => match order {
                     Some(order) => self.obey(order).await,

@@ -24,7 +24,7 @@ pub(in crate::provider) trait Translator: Send {
     fn forget(&mut self) -> Vec<TranslatorAction>;
     /// The program's hook asks about a call; only called for programs with a hook.
     fn hook(&mut self, asked: HookQuestion) -> Vec<TranslatorAction> {
-        let reason = "nobody is asked this way".to_owned();
+        let reason = "no person can be asked this way".to_owned();
         vec![TranslatorAction::Permit {
             call: asked.tool_use_id,
             answer: HookAnswer::Deny { reason },

@@ -210,7 +210,7 @@ impl Claude {
         if !self.in_turn {
             let errors = ending.errors.join("; ");
             return vec![TranslatorAction::Stray(format!(
-                "an answer that nobody asked for: {errors}"
+                "an unexpected end of a turn: {errors}"
             ))];
         }
         let used = |(model, usage)| TranslatorAction::Emit(ProviderEvent::Usage { model, usage });

@@ -10,7 +10,7 @@ use super::{
 use crate::provider::agent::{prose, tracker::CallEnd};
 
 pub(super) enum CodexCall {
-    Told(ProviderTool),
+    Tool(ProviderTool),
     /// One of Muster's own tools, which is recorded elsewhere (RUNS-TOOL-3).
     Own(String),
 }
@@ -53,7 +53,7 @@ pub(super) fn call(item: CodexItem) -> Option<CodexCall> {
         | CodexItem::Plan {}
         | CodexItem::Unknown => return None,
     };
-    Some(CodexCall::Told(ProviderTool { id, name, args }))
+    Some(CodexCall::Tool(ProviderTool { id, name, args }))
 }
 
 /// How the call of an item has ended.

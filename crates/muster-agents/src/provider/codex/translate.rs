@@ -149,7 +149,7 @@ impl Codex {
     fn item_began(&mut self, item: CodexItem) -> Vec<TranslatorAction> {
         let runs = items::runs(&item, self.setting.gate);
         let tool = match items::call(item) {
-            Some(CodexCall::Told(tool)) => tool,
+            Some(CodexCall::Tool(tool)) => tool,
             Some(CodexCall::Own(id)) => {
                 self.calls.hide(&id);
                 return Vec::new();
