@@ -62,7 +62,7 @@ impl McpCall {
     }
 
     /// Makes the call independent of its request, whose reply may be a handle: it has its own
-    /// cancellation and tells its status instead of sending progress. Returns the request as it
+    /// cancellation and keeps its status instead of sending progress. Returns the request as it
     /// was, for its cancellation, and the status.
     pub(crate) fn detach(&mut self) -> (Self, CallStatus) {
         let asker = self.clone();

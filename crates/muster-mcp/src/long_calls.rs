@@ -93,7 +93,7 @@ impl LongCalls {
         Arc::clone(&self.room).try_acquire_owned().ok()
     }
 
-    /// Calls a tool; answers with a handle if it takes longer than the grace.
+    /// Calls a tool; returns a handle if it takes longer than the grace period.
     pub(crate) async fn call(
         self: &Arc<Self>,
         backend: Arc<dyn Backend>,
@@ -152,7 +152,7 @@ impl LongCalls {
         Ok(handles.get(id).ok_or_else(|| unknown(id))?.detailed())
     }
 
-    /// `tasks/cancel`: the call is asked to stop. What it then answers decides how it ended.
+    /// `tasks/cancel`: the call is asked to stop. What it then returns decides how it ended.
     pub(crate) fn cancel(&self, id: &str) -> Result<(), ErrorData> {
         let handles = self.locked();
         handles.get(id).ok_or_else(|| unknown(id))?.cancel();
@@ -249,7 +249,7 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// An id that cannot be guessed: whoever knows it may read the result.
+/// An id that cannot be guessed: a client that knows it may read the result.
 fn new_handle() -> Result<String, ErrorData> {
     let mut bytes = [0; HANDLE_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| {

@@ -53,7 +53,7 @@ pub trait RunServerClient: Send + Sync + 'static {
     /// The tools of the run that the node may use now.
     fn tools(&self) -> Result<Vec<RunTool>, String>;
 
-    /// Calls a tool; answers with its envelope.
+    /// Calls a tool; returns its envelope.
     fn call(&self, name: &str, arguments: JsonObject) -> Result<Value, String>;
 
     /// Reads with a tool on behalf of the agent's client. The agent made no call, so none is logged

@@ -78,7 +78,7 @@ const WORKFLOWS: [Workflow; 5] = [
         title: "Hand off",
         description: "Leave a task so that another agent can continue without asking.",
         subject: Some(TASK),
-        text: "Prepare {subject} in workspace {workspace} for somebody else.\n\n\
+        text: "Prepare {subject} in workspace {workspace} for another agent.\n\n\
                1. Call {0} and check that what it says is still true.\n\
                2. With {1}, write down what is not visible in the files: decisions and their \
                reasons, dead ends, the command that shows the present state.\n\
@@ -91,11 +91,11 @@ const WORKFLOWS: [Workflow; 5] = [
         title: "Review proof",
         description: "Check whether the closed steps of a task really hold.",
         subject: Some(TASK),
-        text: "Review {subject} in workspace {workspace} as somebody who did not do the work.\n\n\
+        text: "Review {subject} in workspace {workspace} as someone who did not do the work.\n\n\
                1. Call {0} for its state and {1} for what happened.\n\
                2. For each closed step, compare its success criteria with the files, and run its \
                tests yourself.\n\
-               3. Report one line for each step: holds, does not hold, or cannot be told, with the \
+               3. Report one line for each step: holds, does not hold, or unclear, with the \
                command and output that shows it. Change nothing while you review.",
         tools: &[&["tasks_snapshot", "tasks_radar"], &["tasks_history", "tasks_delta"]],
     },
@@ -103,15 +103,15 @@ const WORKFLOWS: [Workflow; 5] = [
     Workflow {
         name: "todo_list",
         title: "Keep the todo list",
-        description: "Use the session's todo list together with whoever else works in it.",
+        description: "Use the session's todo list together with others who work in it.",
         subject: None,
         text: "Keep this session's todo list. It is one short list, and you may not be the only \
                one who uses it.\n\n\
                1. Call {0} before anything else. It gives the lines in their order and a revision; \
                no lines at revision 0 mean that no list was written so far.\n\
                2. {1} puts a new list in place of the old one: send the whole list, in the order \
-               it shall have, one text for each line and none of them blank.\n\
-               3. Hand the revision that you read back as expected_revision. If somebody else was \
+               it shall have, one string for each line and none of them blank.\n\
+               3. Hand the revision that you read back as expected_revision. If another writer was \
                faster, nothing is written and the answer holds the list as it is now: bring both \
                together and write again.",
         tools: &[&["todo_read"], &["todo_write"]],

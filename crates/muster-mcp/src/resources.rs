@@ -141,7 +141,7 @@ impl ResourceAddress {
         }
     }
 
-    /// Arguments of the `tasks_delta` call that shows its changes behind a position.
+    /// Arguments of the `tasks_delta` call that shows its changes after a position.
     pub(crate) fn news_since(&self, position: u64) -> JsonObject {
         JsonObject::from_iter([
             field("workspace", &self.workspace),
@@ -226,7 +226,7 @@ impl ResourcePage {
         }
     }
 
-    /// Arguments of the `tasks_context` call behind it.
+    /// Arguments of the `tasks_context` call that reads it.
     pub(crate) fn question(&self, workspace: &str) -> JsonObject {
         let workspace = field("workspace", workspace);
         match self {
@@ -264,7 +264,7 @@ impl ResourcePage {
     }
 }
 
-/// Arguments of the `tasks_context` call behind a completion.
+/// Arguments of the `tasks_context` call that finds completions.
 pub(crate) fn beginning_as(workspace: &str, typed: &str) -> JsonObject {
     let all = [field("workspace", workspace), field("limit", &ROWS_MAX)];
     let query = Some(typed.trim()).filter(|typed| !typed.is_empty());

@@ -45,7 +45,7 @@ pub type FindInRoots = dyn Fn(&[PathBuf]) -> Option<RootWorkspace> + Send + Sync
 /// What is known of the roots of one client.
 pub(crate) struct ClientRoots {
     find: Arc<FindInRoots>,
-    /// One question at a time: the calls behind it use the same answer.
+    /// One question at a time: the calls that wait for it use the same answer.
     asking: Mutex<()>,
     known: RwLock<KnownRoots>,
 }

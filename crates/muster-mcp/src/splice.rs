@@ -59,7 +59,7 @@ pub(crate) fn write(buffer: &mut Vec<u8>, mut message: ServerJsonRpcMessage) -> 
 
 /// An envelope that was left to the transport.
 struct LeftEnvelope {
-    /// Its text behind the mark.
+    /// Its text after the mark.
     marked: String,
     /// Whether it is the text of the result, too.
     is_text: bool,

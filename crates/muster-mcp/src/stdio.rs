@@ -70,7 +70,7 @@ async fn serve(
             }
         }
     };
-    // Nobody can ask for their results any more.
+    // No client can ask for their results any more.
     long_calls.stop().await;
     let reason = ended.map_err(ServeError::Loop)?;
     if let QuitReason::JoinError(error) = reason {
