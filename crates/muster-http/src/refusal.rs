@@ -32,7 +32,7 @@ pub(crate) struct HttpRefusal {
     reason: Option<&'static str>,
     /// The operation that was called, where its name could be read.
     operation: Option<Box<str>>,
-    /// The JSON-RPC request that it answers, if that could be told.
+    /// The id of the JSON-RPC request that it answers, if that could be read.
     request_id: Option<Box<Value>>,
 }
 

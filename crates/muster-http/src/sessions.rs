@@ -117,8 +117,8 @@ fn trees<S: SchemaSource>() -> Vec<Route<S>> {
              1,000 of them. With `dropped_cursor` the nodes that were left out can be listed.",
         ),
         get("/sessions/{id}/ctrees/dropped", "List the nodes left out", ctrees::dropped).about(
-            "What a text leaves out, in the order of dropping: the text with the cursor, else \
-             one of `max_chars` characters.",
+            "What the compiled text leaves out, in the order of dropping: the text with the \
+             cursor, else one of `max_chars` characters.",
         ),
     ]
 }

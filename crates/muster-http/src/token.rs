@@ -179,15 +179,15 @@ mod tests {
         let first = Token::load_or_create(directory.path()).unwrap();
         let second = Token::load_or_create(directory.path()).unwrap();
         assert!(second.matches(&first.0));
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no draft is left behind");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "the draft is removed");
     }
 
     #[test]
     fn a_token_is_recognized_as_a_secret_and_older_ones_still_work() {
         let directory = tempfile::tempdir().unwrap();
         let token = Token::load_or_create(directory.path()).unwrap();
-        let told = muster_core::redact::text(&format!("token: {}", token.0));
-        assert_eq!(told.as_deref(), Some("token: <redacted>"));
+        let shown = muster_core::redact::text(&format!("token: {}", token.0));
+        assert_eq!(shown.as_deref(), Some("token: <redacted>"));
         let older = random_secret().unwrap();
         fs::write(directory.path().join(TOKEN_FILE), &older).unwrap();
         assert!(Token::load_or_create(directory.path()).unwrap().matches(&older));

@@ -50,8 +50,8 @@ pub(super) async fn list(
     let CallingAgent { driver, bearer } = agent;
     let tools = site.run_blocking(move || driver.tools(bearer)).await?;
     let tools = tools.map_err(RunFault::from)?;
-    let told = ToolsAnswer { run_id: bearer.run, node_id: bearer.node, tools };
-    Ok(Reply::written(Json::of(&told)))
+    let answer = ToolsAnswer { run_id: bearer.run, node_id: bearer.node, tools };
+    Ok(Reply::written(Json::of(&answer)))
 }
 
 /// Calls a tool: one of runs, or one of tasks and todos for the node's session. Errors of tools
@@ -66,22 +66,22 @@ pub(super) async fn call(
     let wish = AgentWish { name, args: asked.body.fields };
     if is_of_runs(&site, bearer, &wish).await? {
         let name = wish.name.clone();
-        let mut told = driver.call_tool(bearer, wish).await;
-        if let Some(error) = told.error.as_mut().filter(|error| error.code == "UNKNOWN_TOOL") {
+        let mut response = driver.call_tool(bearer, wish).await;
+        if let Some(error) = response.error.as_mut().filter(|error| error.code == "UNKNOWN_TOOL") {
             // The runtime knows only the tools of runs; the nearest name may be one of tasks.
             let names = tool_names().chain(site.app.registry().rows().iter().map(|row| row.name));
             let near = text::nearest(&name, names).unwrap_or_default();
             error.message = format!("unknown tool {name:?}: did you mean {near}?");
         }
-        return Ok(Reply::written(Json::of(&told)));
+        return Ok(Reply::written(Json::of(&response)));
     }
     let app = Arc::clone(&site.app);
     let work = wish.clone();
-    let told = driver.witness_call(bearer, wish, move || {
+    let call = driver.witness_call(bearer, wish, move || {
         let envelope = app.runs().call_for(bearer, work);
         (witnessed(envelope.as_ref()), envelope)
     });
-    let envelope = told.await.map_err(RunFault::from)??;
+    let envelope = call.await.map_err(RunFault::from)??;
     Ok(Reply::written(Json::of(&envelope)))
 }
 

@@ -1,7 +1,7 @@
 //! `GET /api/attention/changes`: reports when what waits for a person in the work may have changed.
 //!
-//! Events of workspaces say so at once. Files change without an event, so the list is looked at now
-//! and then as long as somebody follows it.
+//! Events of workspaces say so at once. Files change without an event, so the list is read again
+//! from time to time while a client follows it.
 
 use std::{sync::Arc, time::Duration};
 
