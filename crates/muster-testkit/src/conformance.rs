@@ -27,7 +27,7 @@ use rmcp::{
 };
 use tokio::sync::{broadcast, mpsc};
 
-/// Changes that a subscriber may miss before it is told less than everything.
+/// Changes that are kept for a slow subscriber; it misses older ones.
 const CHANGES_KEPT: usize = 16;
 
 /// A list that changed.
@@ -176,13 +176,13 @@ impl Backend for Fixtures {
                     change = changes.recv() => change,
                     () = subscription.cancelled() => return Ok(()),
                 };
-                let told = match change {
+                let sent = match change {
                     Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
                     Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,
                     Err(broadcast::error::RecvError::Lagged(_)) => continue,
                     Err(broadcast::error::RecvError::Closed) => return Ok(()),
                 };
-                match told {
+                match sent {
                     Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
                     Err(_) => return Ok(()),
                 }

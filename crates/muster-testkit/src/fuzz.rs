@@ -1,6 +1,6 @@
 //! Fuzzing: cases that are nearly valid are played on the real parts until the time is up.
 //!
-//! A case follows from its seed alone. One that fails is played again by itself, made as small as
+//! A case follows from its seed alone. One that fails is played again alone, made as small as
 //! it gets, printed and saved, so that it can be read and replayed. What is deliberately not here:
 //! what an input means and what must hold after it, which each [`Target`] says.
 
@@ -32,7 +32,7 @@ pub use vary::Mutator;
 const SECONDS: &str = "MUSTER_FUZZ_SECONDS";
 /// The one case to play.
 const SEED: &str = "MUSTER_FUZZ_SEED";
-/// How long a fuzzer runs when nobody says so: long enough to see that it works.
+/// How long a fuzzer runs by default: long enough to see that it works.
 const SECONDS_DEFAULT: u64 = 1;
 /// Cases that share a target. A fresh one costs more than a case.
 const CASES_PER_TARGET: u64 = 40;
@@ -71,7 +71,7 @@ pub trait Target: Sized {
     /// Sends the inputs of a case, in order. Fails with the first thing that must not be.
     fn play(&mut self, inputs: &[Input]) -> Result<(), String>;
 
-    /// Ends it. Fails with what is wrong with that which the cases left behind.
+    /// Ends it. Fails if the cases left a broken state.
     fn close(self) -> Result<(), String> {
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Fuzzer {
         })
     }
 
-    /// What cases left behind is wrong: finds the one that did it.
+    /// Cases left a broken state: finds the one that did it.
     fn find_culprit<T: Target>(
         &self,
         seeds: std::ops::Range<u64>,
@@ -163,7 +163,7 @@ impl Fuzzer {
         let smallest = shrink::smallest(&inputs, |inputs| self.alone::<T>(inputs).is_err());
         let (inputs, fault, note) = match self.alone::<T>(&smallest) {
             Err(fault) => (smallest, fault, ""),
-            Ok(()) => (inputs, fault.to_owned(), "It does not fail by itself.\n"),
+            Ok(()) => (inputs, fault.to_owned(), "It does not fail alone.\n"),
         };
         let lines: Vec<String> = inputs.iter().map(ToString::to_string).collect();
         let printed: Vec<String> = lines.iter().map(|line| start_of(line)).collect();
@@ -220,7 +220,7 @@ fn tell(text: &str) {
 /// A folder beside the build that this program is from.
 fn folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
-    // target/PROFILE/deps/PROGRAM, unless somebody has moved it.
+    // target/PROFILE/deps/PROGRAM, unless it was moved.
     let deps = program.parent().filter(|folder| folder.ends_with("deps"));
     let target = deps.and_then(|deps| deps.ancestors().nth(2));
     target.map_or_else(env::temp_dir, |target| target.join("fuzz"))

@@ -127,7 +127,7 @@ fn step_to_add(task: TaskId, step: u32) -> NewStep {
     }
 }
 
-/// Brings the task to the state that its number stands for.
+/// Brings the task to the state that belongs to its number.
 fn work_on(draft: &mut Draft<'_, TaskAggregate>, task: TaskId, steps: u32) -> Drafted {
     let closed = match task.0 % 10 {
         0..=2 => steps,

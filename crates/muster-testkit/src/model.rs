@@ -32,10 +32,10 @@ use tokio::sync::oneshot;
 
 pub use script::{Call, Progress, Reply, Step};
 
-/// What stands around the name of a script in a prompt.
+/// The marks around the name of a script in a prompt.
 const MARK: (&str, &str) = ("[[model:", "]]");
 
-/// What a model was told.
+/// What a model was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Name of the script.
@@ -112,19 +112,19 @@ impl ScriptedModel {
         format!("http://{}{path}", self.address)
     }
 
-    /// Adds a script; answers the mark that a prompt has to bear.
+    /// Adds a script; returns the mark that a prompt has to bear.
     pub fn script(&self, name: &str, steps: Vec<Step>) -> String {
         self.memory.lock().scripts.insert(name.to_owned(), steps);
         format!("{}{name}{}", MARK.0, MARK.1)
     }
 
-    /// What the model was told in the conversations that follow a script, the newest last.
+    /// What the model was sent in the conversations that follow a script, the newest last.
     pub fn told(&self, script: &str) -> Vec<Told> {
         let known = self.memory.lock();
         known.told.iter().filter(|told| told.script == script).cloned().collect()
     }
 
-    /// Everything that was asked for and is no question to a model.
+    /// Every request that is not a question to a model.
     pub fn strangers(&self) -> Vec<String> {
         self.memory.lock().strangers.clone()
     }
@@ -133,7 +133,7 @@ impl ScriptedModel {
 impl Drop for ScriptedModel {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // A server that has ended already needs not be told.
+            // A server that has ended already needs no signal.
             stop.send(()).unwrap_or_default();
         }
         if let Some(thread) = self.thread.take() {

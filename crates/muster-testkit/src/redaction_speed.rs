@@ -1,4 +1,4 @@
-//! How fast secrets are looked for. The core has no clock, so this stands here.
+//! How fast secrets are looked for. The core has no clock, so this is here.
 
 use std::time::Instant;
 

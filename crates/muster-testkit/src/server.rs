@@ -171,7 +171,7 @@ impl ServerProcess {
         exchange(self.address, request)
     }
 
-    /// Calls an operation; answers the HTTP status and the envelope.
+    /// Calls an operation; returns the HTTP status and the envelope.
     pub fn call(&self, operation: &str, arguments: &Value) -> io::Result<(u16, Value)> {
         let target = format!("/api/ops/{operation}");
         let reply = self.send(&self.request("POST", &target).json(arguments))?;
@@ -189,7 +189,7 @@ impl ServerProcess {
         if sent.success() { Ok(()) } else { Err(broken("the signal was not sent")) }
     }
 
-    /// Waits until the process ended by itself.
+    /// Waits until the process has ended, without a signal.
     pub fn wait(&mut self, within: Duration) -> io::Result<ExitStatus> {
         let deadline = Instant::now() + within;
         loop {
@@ -203,7 +203,7 @@ impl ServerProcess {
         }
     }
 
-    /// Waits until nobody accepts connections at the address any more.
+    /// Waits until no process accepts connections at the address any more.
     pub fn wait_until_closed(&self, within: Duration) -> io::Result<()> {
         let deadline = Instant::now() + within;
         while Connection::open(self.address).is_ok() {
@@ -215,7 +215,7 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Kills the process, if it still runs; answers what it had written to stderr.
+    /// Kills the process, if it still runs; returns what it had written to stderr.
     pub fn kill(&mut self) -> io::Result<String> {
         self.child.kill()?;
         self.child.wait()?;

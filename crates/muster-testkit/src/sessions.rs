@@ -1,7 +1,7 @@
 //! Session vectors: files that say what readers of a session make of their input.
 //!
 //! A file names its format; each format is one module that runs a vector through the code of the
-//! product. What is deliberately not here: judging. [`run`] answers what came out, tests and
+//! product. What is deliberately not here: judging. [`run`] returns what came out, tests and
 //! outside programs compare it with what was expected.
 
 pub mod ctree_events;
@@ -15,7 +15,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-/// Runs one vector: answers `actual` in the shape that the file's format describes, or why the
+/// Runs one vector: returns `actual` in the shape that the file's format describes, or why the
 /// vector could not be run.
 pub type Runner = fn(&Value) -> Result<Value, String>;
 
@@ -58,7 +58,7 @@ struct Named {
 /// Runs the vectors of a file's text, one outcome or complaint each.
 pub fn run(text: &str) -> Result<Vec<Result<Outcome, String>>, String> {
     let sheet: Sheet = serde_json::from_str(text)
-        .map_err(|error| format!("this is no file of vectors: {error}"))?;
+        .map_err(|error| format!("this is not a file of vectors: {error}"))?;
     let runner = runner(&sheet.format.name)?;
     Ok(sheet.vectors.iter().map(|vector| outcome(runner, vector)).collect())
 }

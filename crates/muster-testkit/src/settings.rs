@@ -1,4 +1,4 @@
-//! Starts programs away from the settings of whoever runs the tests.
+//! Starts programs without the settings of the user who runs the tests.
 
 use std::{env, process::Command};
 
@@ -6,7 +6,7 @@ use std::{env, process::Command};
 const PREFIXES: [&str; 3] = ["MUSTER_", "BREADBOARD_", "BRANCHMIND_"];
 /// A file that is there and holds nothing.
 const NO_FILE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
-/// A folder that cannot be made, so that no test works on the store of whoever runs it.
+/// A folder that cannot be made, so that no test works on the store of the user who runs it.
 const NO_FOLDER: &str = "/dev/null/no-default-store";
 /// Variables of a desktop, which would show notifications of tests.
 const DESKTOP: [&str; 3] = ["DBUS_SESSION_BUS_ADDRESS", "WAYLAND_DISPLAY", "DISPLAY"];

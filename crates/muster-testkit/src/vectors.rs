@@ -117,7 +117,7 @@ pub struct AtOnce {
     pub outcomes: Vec<Expected>,
 }
 
-/// How many answers have to look like this.
+/// How many answers have to match.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {

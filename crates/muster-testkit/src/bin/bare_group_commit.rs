@@ -1,5 +1,5 @@
 //! The least that a durable store does for concurrent writers: what a real one is measured against.
-//! `bare_group_commit FILE WRITERS SECONDS BYTES` has that many threads hand over events of so many
+//! `bare_group_commit FILE WRITERS SECONDS BYTES` has WRITERS threads hand over events of BYTES
 //! bytes, each waiting until its event is on the disk, and prints the events per second.
 //!
 //! One thread takes all events that wait and commits them together, to a table with the one index

@@ -24,7 +24,7 @@ use tokio::{
 
 /// Messages that a client may be behind; more than are ever sent at once.
 const WAITING_MAX: usize = 1 << 17;
-/// Messages that are handed over before the socket is told to send.
+/// Messages that are handed over before the socket is flushed.
 const BATCH_MAX: usize = 64;
 
 /// How an event begins.
@@ -57,11 +57,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn publish(State(sender): State<Arc<Sender<Utf8Bytes>>>, Query(publish): Query<Publish>) {
     for number in 1..=publish.count {
-        // The number stands where it stands in an event, so that readers have the same work.
+        // The number is where an event has it, so that readers have the same work.
         let head = format!("{HEAD}\"seq\":{number},\"text\":\"");
         let rest = publish.bytes.saturating_sub(head.len() + 2);
         let text = format!("{head}{}\"}}", "x".repeat(rest));
-        // Nobody may be listening, which is no concern here.
+        // There may be no listener, which does not matter here.
         sender.send(text.into()).map_or_else(|_| (), drop);
     }
 }

@@ -17,7 +17,7 @@ fn main() -> io::Result<()> {
     Runtime::new()?.block_on(serve_http())
 }
 
-#[expect(clippy::print_stdout, reason = "the first line tells the caller where to connect")]
+#[expect(clippy::print_stdout, reason = "the first line is the address for the caller")]
 async fn serve_http() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [directory, workspace, contents @ ..] = arguments.as_slice() else {
         return Err("give a directory, a workspace and a number of tasks or shapes".into());
     };
-    let workspace: WorkspaceId = workspace.parse().map_err(|_| "that is no workspace id")?;
+    let workspace: WorkspaceId = workspace.parse().map_err(|_| "that is not a workspace id")?;
     let started = Instant::now();
     let store = SqliteStore::open(directory.as_ref(), SqliteOptions::default())?;
     let engine = Engine::new(Arc::new(store), Arc::new(SystemClock), true);

@@ -15,7 +15,7 @@ pub(super) fn text(text: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// What a tool answers whatever it is asked, if it is such a tool.
+/// The fixed result of a tool whose result does not depend on its arguments.
 pub(super) fn fixed(name: &str) -> Option<CallToolResult> {
     let content = match name {
         "test_simple_text" => {

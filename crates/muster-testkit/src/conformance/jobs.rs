@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{contents::text, inputs};
 
-/// How long a job takes that is not told how long.
+/// How long a job takes by default.
 const JOB: Duration = Duration::from_millis(600);
 
 pub(super) const NAMES: [&str; 4] =

@@ -23,7 +23,7 @@ impl Chance {
         self.draw() % limit
     }
 
-    /// Yes in one of so many cases.
+    /// True in one of N cases.
     pub fn one_in(&mut self, cases: u64) -> bool {
         self.below(cases) == 0
     }

@@ -42,7 +42,7 @@ impl File {
             return;
         }
         let end = offset + bytes.len();
-        // A gap that the write leaves behind is new as well.
+        // A gap that the write leaves before it is new as well.
         let first = offset.min(self.cached.len());
         if self.cached.len() < end {
             self.cached.resize(end, 0);

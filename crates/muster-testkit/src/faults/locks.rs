@@ -22,7 +22,7 @@ pub(super) struct Locks {
 }
 
 impl Locks {
-    /// Raises a holder's lock; answers whether it was granted.
+    /// Raises a holder's lock; returns whether it was granted.
     pub(super) fn raise(&mut self, holder: Holder, wanted: Level) -> bool {
         if self.levels.get(&holder).is_some_and(|held| *held >= wanted) {
             return true;
@@ -32,7 +32,7 @@ impl Locks {
             Level::Shared => highest < Some(Level::Pending),
             Level::Reserved | Level::Pending => highest < Some(Level::Reserved),
             Level::Exclusive if highest == Some(Level::Shared) => {
-                // Nobody new is let in until those who read have left.
+                // No new holder is let in until the readers have left.
                 self.levels.insert(holder, Level::Pending);
                 false
             }
@@ -86,7 +86,7 @@ pub(super) struct Slots {
 type Exclusive = bool;
 
 impl Slots {
-    /// Locks a run of slots, all or none; answers whether it was granted.
+    /// Locks a run of slots, all or none; returns whether it was granted.
     pub(super) fn lock(&mut self, holder: Holder, first: usize, count: usize, mode: Mode) -> bool {
         let exclusive = mode == Mode::Exclusive;
         let run = first..(first + count).min(SLOTS);

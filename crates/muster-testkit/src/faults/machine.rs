@@ -72,7 +72,7 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    /// The file; whoever needs the machine's state too locks that first.
+    /// The file; code that needs the machine's state too locks that first.
     pub(super) fn node(&self) -> MutexGuard<'_, Node> {
         lock(&self.node)
     }
@@ -204,7 +204,7 @@ impl Machine {
         state.fault = None;
     }
 
-    /// Opens a file; a file without a name is nobody else's and ends with its handle.
+    /// Opens a file; a file without a name belongs to its handle and ends with it.
     pub(super) fn open(&self, name: Option<&str>, create: bool) -> Result<Handle, Failure> {
         let mut state = self.state();
         state.admit(Call::Open)?;

@@ -23,7 +23,7 @@ use super::machine::{Failure, Fault, Machine};
 
 /// Longest path, with its end.
 const PATH_BYTES_MAX: c_int = 1024;
-/// The moment that the machine's clock stands still at: a Julian day in milliseconds.
+/// The moment at which the machine's clock is stopped: a Julian day in milliseconds.
 const NOW: i64 = 212_000_000_000_000;
 
 /// A disk that can fail, registered with SQLite as a file system under a name of its own.
@@ -54,7 +54,7 @@ impl FaultDisk {
         self.name.to_string_lossy().into_owned()
     }
 
-    /// Cuts the power after so many more changes (writes, syncs, truncations, openings, deletions).
+    /// Cuts the power after N more changes (writes, syncs, truncations, openings, deletions).
     pub fn cut_power_after(&self, changes: u64) {
         self.machine.cut_power_after(changes);
     }
@@ -101,7 +101,7 @@ impl Drop for FaultDisk {
         if Arc::strong_count(&self.machine) > 2 {
             return;
         }
-        // SAFETY: made by `new` from a box and from an `Arc`; nobody refers to them any more.
+        // SAFETY: made by `new` from a box and from an `Arc`; no references to them are left.
         unsafe {
             drop(Arc::from_raw((*self.table).pAppData.cast::<Machine>().cast_const()));
             drop(Box::from_raw(self.table));
@@ -163,7 +163,7 @@ unsafe fn shared_machine(vfs: *mut ffi::sqlite3_vfs) -> Arc<Machine> {
 /// A path that SQLite passes; `None` for a file without a name.
 ///
 /// # Safety
-/// The pointer must be null or a text that ends with a zero byte.
+/// The pointer must be null or a string that ends with a zero byte.
 unsafe fn path(name: *const c_char) -> Option<String> {
     // SAFETY: promised by the caller.
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
@@ -246,7 +246,7 @@ unsafe extern "C" fn full_pathname(
     bytes: c_int,
     full: *mut c_char,
 ) -> c_int {
-    // SAFETY: SQLite passes a path and a buffer of so many bytes.
+    // SAFETY: SQLite passes a path and a buffer of `bytes` bytes.
     unsafe {
         let name = CStr::from_ptr(name).to_bytes_with_nul();
         if name.len() > unsigned(bytes) {
@@ -262,12 +262,12 @@ unsafe extern "C" fn randomness(
     bytes: c_int,
     buffer: *mut c_char,
 ) -> c_int {
-    // SAFETY: SQLite passes our table and a buffer of so many bytes.
+    // SAFETY: SQLite passes our table and a buffer of `bytes` bytes.
     unsafe { machine(vfs).fill(slice::from_raw_parts_mut(buffer.cast(), unsigned(bytes))) };
     bytes
 }
 
-/// Time does not pass on this machine; whoever wants to wait lets others go first.
+/// Time does not pass on this machine; a sleeping thread only yields.
 unsafe extern "C" fn sleep(_vfs: *mut ffi::sqlite3_vfs, microseconds: c_int) -> c_int {
     std::thread::yield_now();
     microseconds

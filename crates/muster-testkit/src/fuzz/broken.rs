@@ -22,7 +22,7 @@ const PIECES: [&[u8]; 14] = [
     b"/* */",
 ];
 
-/// Levels of brackets that nobody closes.
+/// Levels of unclosed brackets.
 const BRACKETS: [usize; 3] = [65, 130, 100_000];
 
 /// The value as JSON; broken in about one of eight cases.

@@ -1,4 +1,4 @@
-//! Notices panics in every thread of this process, also in those that somebody catches.
+//! Notices panics in every thread of this process, also panics that are caught.
 
 use std::{
     panic::{self, AssertUnwindSafe},

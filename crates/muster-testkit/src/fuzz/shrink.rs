@@ -9,7 +9,7 @@ use super::Input;
 /// How long is tried.
 const TIME: Duration = Duration::from_secs(20);
 
-/// The smallest case found that still fails; the same one when it does not fail by itself.
+/// The smallest case found that still fails; the same one when it does not fail alone.
 pub(super) fn smallest(inputs: &[Input], fails: impl Fn(&[Input]) -> bool) -> Vec<Input> {
     let deadline = Instant::now() + TIME;
     let mut smallest = inputs.to_vec();
@@ -119,7 +119,7 @@ fn simpler_values(value: &Value) -> Vec<Value> {
     }
 }
 
-/// The halves of a text, and the text without its ends.
+/// The halves of a string, and the string without its ends.
 fn simpler_texts(text: &str) -> Vec<String> {
     let length = text.chars().count();
     let piece = |from: usize, to: usize| text.chars().skip(from).take(to - from).collect();

@@ -17,8 +17,8 @@ const NODES: u128 = 200;
 /// Messages in one transaction; each is two events.
 const MESSAGES: u64 = 10;
 
-/// Adds a run of 200 nodes whose log has at least so many events, and fewer than 200 more. Its name
-/// is the number asked for; it was never started, so that nothing is driven.
+/// Adds a run of 200 nodes whose log has at least `events` events, and fewer than 200 more. Its
+/// name is the number asked for; it was never started, so that nothing is driven.
 pub fn add_run(engine: &Engine, events: u64) -> Result<(), ExecuteError<RunRejection>> {
     let run = RunId(u128::from(events) << 64);
     let nodes = engine.execute::<RunAggregate, _>(run.stream(), move |draft| create(draft, run))?;
@@ -82,7 +82,7 @@ fn node(number: u128) -> Ask {
     }))
 }
 
-/// Applies a command; answers the node that its first event is about.
+/// Applies a command; returns the node that its first event is about.
 fn tell(
     draft: &mut Draft<'_, RunAggregate>,
     seed: u128,

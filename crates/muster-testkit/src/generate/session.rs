@@ -12,13 +12,13 @@ use muster_core::{
 use muster_engine::{Engine, ExecuteError};
 use serde_json::{Map, Value, json};
 
-/// Calls with a result each in one turn. Turns are long, because the end of each makes a text of
-/// the whole tree.
+/// Calls with a result each in one turn. Turns are long, because the whole tree is compiled at
+/// the end of each.
 const CALLS_PER_TURN: u64 = 2_500;
 /// Calls in one transaction.
 const CALLS: u64 = 5;
 
-/// Adds a session whose tree has at least so many nodes, and fewer than 100 more. Its title is the
+/// Adds a session whose tree has at least `nodes` nodes, and fewer than 100 more. Its title is the
 /// number asked for, its last turn is running, and something drives it.
 pub fn add_session(engine: &Engine, nodes: u64) -> Result<(), ExecuteError<SessionRejection>> {
     let stream = SessionId::from_bits(u128::from(nodes)).stream();
@@ -56,8 +56,8 @@ fn add_call(
         ("call", json!({"name": "shell", "arguments": arguments})),
     ]);
     perform(draft, &report("tool_call", call))?;
-    let told = format!("test case_{number} ... ok; 1 passed, 0 failed");
-    let result = fields([("call_id", call_id), ("result", json!(told))]);
+    let output = format!("test case_{number} ... ok; 1 passed, 0 failed");
+    let result = fields([("call_id", call_id), ("result", json!(output))]);
     perform(draft, &report("tool_result", result)).map(drop)
 }
 

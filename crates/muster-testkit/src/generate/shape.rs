@@ -42,7 +42,7 @@ impl FromStr for Shape {
 
     /// Reads `steps=1000`, `cards=1000` or `notes=1000`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || format!("{text:?} is no shape: expected steps=N, cards=N or notes=N");
+        let unknown = || format!("{text:?} is not a shape: expected steps=N, cards=N or notes=N");
         let (name, count) = text.split_once('=').ok_or_else(unknown)?;
         let count = count.parse().map_err(|_| unknown())?;
         match name {

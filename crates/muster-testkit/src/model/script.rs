@@ -77,7 +77,7 @@ impl Step {
         Self::call(Call::Patch(patch.to_owned()))
     }
 
-    /// Says something in so many pieces, with a pause in front of each.
+    /// Says something in these pieces, with a pause before each.
     pub fn stream(pieces: Vec<String>, pause: Duration) -> Self {
         Self::Reply(Reply { pieces, pause, ..Reply::default() })
     }
@@ -99,7 +99,7 @@ impl Step {
         Self::call(Call::Tool { name: name.to_owned(), args })
     }
 
-    /// Tells a plan.
+    /// Reports a plan.
     pub fn plan(entries: &[(&str, Progress)]) -> Self {
         let entry = |(text, progress): &(&str, Progress)| ((*text).to_owned(), *progress);
         Self::call(Call::Plan(entries.iter().map(entry).collect()))
@@ -127,7 +127,7 @@ pub(super) struct Conversation {
 /// A part of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// Somebody asks the model.
+    /// A message to the model.
     Asked(String),
     /// The model has answered, in one or more parts.
     Answered,
@@ -150,28 +150,28 @@ impl Offered {
 }
 
 impl Conversation {
-    /// Where the conversation stands in the script that it was last told to follow.
+    /// The position of the conversation in the script that was named last.
     pub(super) fn standing(&self) -> Option<Told> {
         let name_at = |(at, entry): (usize, &Entry)| Some((at, marked(entry)?));
         let (at, script) = self.entries.iter().enumerate().rev().find_map(name_at)?;
         let earlier = self.entries[..at].iter().filter_map(marked).collect();
         let model = self.model.clone();
-        let mut told = Told { script, earlier, model, ..Told::default() };
+        let mut sent = Told { script, earlier, model, ..Told::default() };
         let mut was_answer = false;
         for entry in &self.entries[at..] {
             match entry {
-                Entry::Asked(text) => told.asked.push(text.clone()),
-                Entry::Outcome(text) => told.outcomes.push(text.clone()),
+                Entry::Asked(text) => sent.asked.push(text.clone()),
+                Entry::Outcome(text) => sent.outcomes.push(text.clone()),
                 Entry::Answered if was_answer => {}
-                Entry::Answered => told.step += 1,
+                Entry::Answered => sent.step += 1,
             }
             was_answer = *entry == Entry::Answered;
         }
-        told.tools = self.tools.iter().map(|tool| tool.name.clone()).collect();
-        Some(told)
+        sent.tools = self.tools.iter().map(|tool| tool.name.clone()).collect();
+        Some(sent)
     }
 
-    /// The tool that a name stands for: the one with this name, or the one that ends with it.
+    /// The tool that a name refers to: the one with this name, or the one that ends with it.
     pub(super) fn tool(&self, name: &str) -> Offered {
         let is = |tool: &&Offered| tool.name == name;
         let ends = |tool: &&Offered| tool.name.ends_with(&format!("_{name}"));
@@ -188,8 +188,8 @@ impl Conversation {
 /// The name of the script that an entry says to follow.
 fn marked(entry: &Entry) -> Option<String> {
     let Entry::Asked(text) = entry else { return None };
-    let (_, behind) = text.rsplit_once(MARK.0)?;
-    behind.split_once(MARK.1).map(|(name, _)| name.to_owned())
+    let (_, after) = text.rsplit_once(MARK.0)?;
+    after.split_once(MARK.1).map(|(name, _)| name.to_owned())
 }
 
 /// What came of a call as text: some agents send it as such, others as an object.

@@ -112,12 +112,12 @@ fn reply(memory: &Memory, language: &Language, (path, body): (&str, &Bytes)) -> 
 /// The step that answers a conversation. Agents that ask without offering a tool want a title or
 /// a summary; no script is for that.
 fn step(memory: &Memory, conversation: &Conversation) -> Step {
-    let told = conversation.standing().filter(|_| !conversation.tools.is_empty());
-    let Some(told) = told else { return Step::say(ASIDE) };
+    let sent = conversation.standing().filter(|_| !conversation.tools.is_empty());
+    let Some(sent) = sent else { return Step::say(ASIDE) };
     let mut known = memory.lock();
-    let steps = known.scripts.get(&told.script);
-    let step = steps.and_then(|steps| steps.get(told.step)).cloned();
-    known.told.push(told);
+    let steps = known.scripts.get(&sent.script);
+    let step = steps.and_then(|steps| steps.get(sent.step)).cloned();
+    known.told.push(sent);
     step.unwrap_or_else(|| Step::say("Nothing is left of the script."))
 }
 
@@ -151,14 +151,14 @@ fn streamed(frames: Frames, reply: &Reply) -> Response {
 /// The tool that takes a patch.
 const APPLY_PATCH: &str = "apply_patch";
 
-/// Names the tool that tells a plan, and makes its arguments.
+/// Names the tool that reports a plan, and makes its arguments.
 type PlanWords = fn(&[(String, Progress)]) -> (&'static str, Value);
 
 /// The tool and the arguments of a call in the words of one family of agents.
 pub(super) struct Words {
     /// The tool that runs commands, and the name of its argument.
     pub(super) shell: (&'static str, &'static str),
-    /// The tool that tells a plan.
+    /// The tool that reports a plan.
     pub(super) plan: PlanWords,
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// How long an answer is waited for.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request, written as it is told; only `Host` and `Content-Length` are filled in when they are
+/// A request, written as it is given; only `Host` and `Content-Length` are filled in when they are
 /// missing.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -146,14 +146,14 @@ impl Connection {
         self.stream.get_mut().write_all(bytes)
     }
 
-    /// Reads until the server closes the connection; answers what came.
+    /// Reads until the server closes the connection; returns what came.
     pub fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.stream.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Reads until what came holds a text; answers what came.
+    /// Reads until what came contains a string; returns what came.
     pub fn read_until(&mut self, text: &str) -> io::Result<String> {
         let mut heard = String::new();
         while !heard.contains(text) {
@@ -163,7 +163,7 @@ impl Connection {
         Ok(heard)
     }
 
-    /// Reads one answer; `method` tells whether it can have a body.
+    /// Reads one answer; whether it can have a body depends on `method`.
     pub fn read_reply(&mut self, method: &str) -> io::Result<Reply> {
         let status_line = self.read_line()?;
         let status = status_line.split(' ').nth(1).and_then(|code| code.parse().ok());

@@ -135,7 +135,7 @@ impl Socket {
         }
     }
 
-    /// Sends a text.
+    /// Sends a text frame.
     pub fn say(&mut self, text: &str) -> io::Result<()> {
         let length = text.len();
         let mut frame = vec![0x81];
@@ -166,7 +166,7 @@ impl Socket {
         self.stream.get_mut().shutdown(Shutdown::Write)
     }
 
-    /// Sends full pings and reads nothing, until the server takes no more or so many bytes are
+    /// Sends full pings and reads nothing, until the server takes no more or `bytes_max` are
     /// sent. Returns the number of bytes that it took.
     pub fn flood_with_pings(&mut self, bytes_max: usize) -> io::Result<usize> {
         const PAYLOAD: usize = 125;

@@ -14,7 +14,7 @@ use muster_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Key of a step that stands for the answer of the REST endpoint.
+/// Key of a step that represents the answer of the REST endpoint.
 const HYDRATE: &str = "$hydrate";
 
 /// A vector of either kind.

@@ -8,7 +8,7 @@ use muster_core::todo::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Key of a step that stands for a lost connection.
+/// Key of a step that represents a lost connection.
 const RECONNECT: &str = "$reconnect";
 
 /// A vector of either kind.
@@ -115,7 +115,7 @@ fn state_after(steps: &[Value]) -> Result<State, String> {
     state(&reader)
 }
 
-/// Feeds one step to a reader; what is no event is skipped, as in a stream.
+/// Feeds one step to a reader; what is not an event is skipped, as in a stream.
 fn take(reader: &mut TodoReader, step: &Value) -> Result<(), String> {
     match step.get(RECONNECT).and_then(Value::as_str) {
         Some("gap") => reader.reconnected(ConnectionStart::WithGap),

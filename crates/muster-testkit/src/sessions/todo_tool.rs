@@ -1,4 +1,4 @@
-//! Vectors of `muster-todo-tool/1`: what the todo tool answers, call by call, and what it leaves in
+//! Vectors of `muster-todo-tool/1`: what the todo tool returns, call by call, and what it leaves in
 //! the session.
 //!
 //! Every vector has a scratch store of its own. Each session has an application that is bound to
@@ -166,7 +166,7 @@ impl<'a> House<'a> {
     fn filled(&mut self, given: &Value) -> Result<Map<String, Value>, String> {
         let Some(fields) = given.as_object() else {
             let none = given.is_null().then(Map::new);
-            return none.ok_or_else(|| format!("{given} are no arguments of a call"));
+            return none.ok_or_else(|| format!("{given} are not arguments of a call"));
         };
         let mut filled = Map::new();
         for (name, value) in fields {
@@ -219,9 +219,9 @@ impl<'a> House<'a> {
     /// The todo updates among the events that the session has sent.
     fn published(&mut self, name: &str) -> Result<Vec<Published>, String> {
         let (_, id) = self.session(name)?;
-        let mut snapshot = self.store.snapshot().map_err(told)?;
+        let mut snapshot = self.store.snapshot().map_err(store_error)?;
         let mut published = Vec::new();
-        for row in snapshot.tail(&id.stream(), 0, u32::MAX).map_err(told)? {
+        for row in snapshot.tail(&id.stream(), 0, u32::MAX).map_err(store_error)? {
             let sent = session::encode_row(&id, row.seq, row.at, &row.body);
             let event: Value = sent
                 .and_then(|text| serde_json::from_str(&text))
@@ -236,7 +236,7 @@ impl<'a> House<'a> {
 }
 
 fn store(folder: &Path) -> Result<Arc<dyn Store>, String> {
-    Ok(Arc::new(SqliteStore::open(folder, SqliteOptions::default()).map_err(told)?))
+    Ok(Arc::new(SqliteStore::open(folder, SqliteOptions::default()).map_err(store_error)?))
 }
 
 /// A tool's answer, as every surface gives it, in the form of the vectors: the list as texts, and
@@ -261,7 +261,7 @@ pub fn answer(envelope: &Value, arguments: &Value) -> Value {
     json!({"ok": false, "error": error})
 }
 
-/// What a producer is told whose event was not taken.
+/// The error that a producer gets whose event was rejected.
 fn refusal(fault: SessionFault) -> Result<Value, String> {
     if let SessionFault::Refused(rejection) = &fault {
         if let SessionRejection::MalformedTodo(_) = **rejection {
@@ -280,6 +280,6 @@ fn spoken(fault: SessionFault) -> String {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is the argument of `map_err`")]
-fn told(error: StoreError) -> String {
+fn store_error(error: StoreError) -> String {
     error.to_string()
 }

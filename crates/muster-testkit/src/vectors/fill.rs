@@ -61,7 +61,7 @@ fn repeated(repeat: &Map<String, Value>, values: &Values) -> Result<Value, Strin
         let times = usize::try_from(times).map_err(|error| error.to_string())?;
         return Ok(Value::String(text.repeat(times)));
     }
-    let item = repeat.get("item").ok_or("$repeat needs a text or an item")?;
+    let item = repeat.get("item").ok_or("$repeat needs a string or an item")?;
     let mut values = values.clone();
     let mut items = Vec::new();
     for n in 0..times {

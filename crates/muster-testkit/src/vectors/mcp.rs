@@ -43,7 +43,7 @@ struct Lines {
 }
 
 impl McpStdio {
-    /// Starts the program with these flags behind `mcp` and shakes hands.
+    /// Starts the program with these flags after `mcp` and shakes hands.
     pub fn start(program: &Path, directory: &Path, flags: &[&str]) -> Result<Self, String> {
         let mut child = without_settings(&mut Command::new(program))
             .args(["mcp", "--storage-dir"])
@@ -102,7 +102,7 @@ impl McpStdio {
                 .map_err(|error| format!("{error} in the line {line}"))?;
             match message["id"].as_u64() {
                 Some(id) if ids.contains(&id) => answers.insert(id, message),
-                _ => return Err(format!("an answer that nobody asked for: {line}")),
+                _ => return Err(format!("an answer to no request: {line}")),
             };
         }
         Ok(answers.into_values().collect())

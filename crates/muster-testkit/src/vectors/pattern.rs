@@ -79,7 +79,7 @@ fn present(rule: &str, operand: &Value, actual: &Value, at: &str) -> Option<Stri
     }
 }
 
-/// `$has`: a text contains texts, a list contains elements that match.
+/// `$has`: a string contains strings, a list contains elements that match.
 fn has(operand: &Value, actual: &Value, at: &str) -> Option<String> {
     let wanted = operand.as_array().map_or(std::slice::from_ref(operand), Vec::as_slice);
     let contains = |one: &Value| match (one, actual) {

@@ -15,13 +15,13 @@ use super::{
 /// The registry, for what an operation does to the state.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
 
-/// Whether an operation writes nothing, whatever it answers.
+/// Whether an operation never writes.
 fn is_read(tool: &str) -> bool {
     REGISTRY.get(tool).is_some_and(|row| row.effect == OperationEffect::Read)
 }
 
-/// Plays every case on every surface, and every suggestion on a store of its own; answers what went
-/// wrong.
+/// Plays every case on every surface, and every suggestion on a store of its own; returns what
+/// went wrong.
 pub fn hold_on_all(name: &str, topic: &Topic, surfaces: &[&dyn Surface]) -> Vec<String> {
     let mut faults = Vec::new();
     let rehearsal = InProcess::over_memory();
@@ -48,7 +48,7 @@ pub fn hold_on_all(name: &str, topic: &Topic, surfaces: &[&dyn Surface]) -> Vec<
                 Err(fault) => refuted.entry(fault).or_default().push(surface.name()),
             }
         }
-        // One fault that several surfaces share is told once.
+        // One fault that several surfaces share is reported once.
         faults.extend(refuted.into_iter().map(|(fault, surfaces)| {
             format!("{name}: {}: {}: {fault}", case.name, surfaces.join(", "))
         }));
@@ -149,7 +149,7 @@ impl<'a> Player<'a> {
         Ok(Self { surface, project, workspace: workspace.to_owned(), values })
     }
 
-    /// Plays the whole case and answers what was answered, without what time alone changes.
+    /// Plays the whole case and returns the answers, without what time alone changes.
     fn play(&mut self, case: &Case) -> Result<Vec<Value>, String> {
         let mut transcript = Vec::new();
         for (at, step) in case.steps.iter().enumerate() {
@@ -211,7 +211,7 @@ impl<'a> Player<'a> {
             && before.is_some()
             && self.ask(&invocation)?["result"] != answer["result"]
         {
-            return Err("the same read of the same state answers something else".to_owned());
+            return Err("the same read of the same state returns something else".to_owned());
         }
         for (name, pointer) in &call.save {
             let value = answer.pointer(pointer).ok_or_else(|| format!("nothing at {pointer}"))?;

@@ -75,7 +75,7 @@ impl Coverage {
         }
         let named = self.vectors.keys().chain(tested).chain(self.pending.keys());
         let unheard = named.filter(|rule| !self.rules.contains(*rule));
-        faults.extend(unheard.map(|rule| format!("{rule} is no rule")));
+        faults.extend(unheard.map(|rule| format!("{rule} is not a rule")));
         for (rule, file, function) in &self.tested {
             let text = fs::read_to_string(root.join(file)).unwrap_or_default();
             if !text.contains(&format!("fn {function}(")) {

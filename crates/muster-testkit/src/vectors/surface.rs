@@ -37,7 +37,7 @@ pub trait Surface: Sync {
     /// Calls one operation.
     fn call(&self, invocation: &Invocation) -> Result<Answer, String>;
 
-    /// Calls several at the same time; answers come in the order of the calls.
+    /// Calls several at the same time; the answers are in the order of the calls.
     fn call_all(&self, invocations: &[Invocation]) -> Result<Vec<Answer>, String> {
         thread::scope(|scope| {
             let started: Vec<_> = invocations

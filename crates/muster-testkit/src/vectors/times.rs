@@ -5,10 +5,10 @@ use serde_json::Value;
 /// Fields that name a caller.
 pub(super) const CALLERS: [&str; 2] = ["by", "closed_by"];
 
-/// What stands in place of a moment when answers are compared.
+/// What replaces a moment when answers are compared.
 const MOMENT: &str = "<moment>";
 
-/// What stands in place of the folder of a store when answers are compared.
+/// What replaces the folder of a store when answers are compared.
 const FOLDER: &str = "<folder>";
 
 /// Earliest moment that an answer can name: 2001-09-09, where milliseconds get their 13th digit.
@@ -29,7 +29,7 @@ pub(super) fn is_unix_millis(number: i64) -> bool {
     (EARLIEST_MILLIS..EARLIEST_MILLIS * 10).contains(&number)
 }
 
-/// Takes moments, folders and callers out of an answer, and tells the first moment that is not
+/// Takes moments, folders and callers out of an answer, and returns the first moment that is not
 /// written as it should be.
 pub(super) fn take_out(value: &mut Value, key: &str) -> Result<(), String> {
     let is_text = matches!(key, "timestamp" | "ts");

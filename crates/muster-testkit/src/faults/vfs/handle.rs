@@ -17,7 +17,7 @@ use crate::faults::{
     machine::{Call, Handle, Machine},
 };
 
-/// Sector size that SQLite is told, the same as on a real disk.
+/// Sector size that is reported to SQLite, the same as on a real disk.
 const SECTOR_BYTES: c_int = 4096;
 
 /// The functions of one open file.
@@ -79,7 +79,7 @@ unsafe extern "C" fn read(
     bytes: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: an open file, and a buffer of so many bytes.
+    // SAFETY: an open file, and a buffer of `bytes` bytes.
     let (ours, buffer) =
         unsafe { (ours(file), slice::from_raw_parts_mut(buffer.cast::<u8>(), unsigned(bytes))) };
     if ours.machine.admit(Call::Read).is_err() {
@@ -99,7 +99,7 @@ unsafe extern "C" fn write(
     bytes: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: an open file, and a buffer of so many bytes.
+    // SAFETY: an open file, and a buffer of `bytes` bytes.
     let (ours, buffer) =
         unsafe { (ours(file), slice::from_raw_parts(buffer.cast::<u8>(), unsigned(bytes))) };
     let written = ours.machine.write(&ours.handle, unsigned(offset), buffer);

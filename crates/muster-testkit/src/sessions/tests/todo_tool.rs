@@ -24,6 +24,6 @@ fn every_vector_of_the_todo_tool_comes_out_as_expected() {
 fn a_vector_of_the_todo_tool_that_cannot_be_run_says_why() {
     let vector = |step: Value| json!({"name": "x", "kind": "tool", "steps": [step]});
     let strange = run(&vector(json!({"op": "todo_read", "args": 7})));
-    assert_eq!(strange, Err("7 are no arguments of a call".to_owned()));
+    assert_eq!(strange, Err("7 are not arguments of a call".to_owned()));
     assert!(run(&vector(json!({"op": "todo_forget"}))).unwrap_err().contains("todo_forget"));
 }
