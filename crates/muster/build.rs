@@ -1,4 +1,4 @@
-//! Tells the linker how to write the addresses that are known only when the program starts.
+//! Instructs the linker how to write the addresses that are known only when the program starts.
 //! Packed, they are a hundredth of their size, which is a twentieth of the program and a tenth of
 //! the memory of `muster mcp`.
 //!

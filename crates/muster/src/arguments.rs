@@ -31,7 +31,7 @@ Examples:
   muster serve --open                       start the server and open its page
   muster add 'Parse the header' --done-when '12 fields are read' --check tests
   muster next                               what can be worked on now
-  muster done TASK-001                      close its steps; asks for what nobody confirmed
+  muster done TASK-001                      close its steps; asks for what is not confirmed
   muster attention                          what waits for you
   muster doctor                             check the store
 

@@ -142,8 +142,8 @@ impl Screen {
 
 /// The screen's width: COLUMNS, else the terminal, else the default.
 fn columns() -> usize {
-    let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+    let set = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    set.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
         .unwrap_or(COLUMNS_DEFAULT)
 }
 

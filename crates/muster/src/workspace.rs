@@ -62,7 +62,7 @@ impl fmt::Display for WorkspaceReason {
     }
 }
 
-/// What a workspace is derived from when nobody names one.
+/// What a workspace is derived from when none is named.
 pub(crate) struct Surroundings<'a> {
     pub(crate) directory: PathBuf,
     /// The store that knows what a person accepted, if there is one.

@@ -135,7 +135,7 @@ pub(super) fn accepted<'a>(
 ) -> anyhow::Result<&'a ProjectDefinition> {
     let Some(accepted) = &known.accepted else {
         bail!(
-            "CHECK_UNTRUSTED: nobody has accepted the checks of {} yet; a person does it with \
+            "CHECK_UNTRUSTED: the checks of {} are not accepted yet; a person accepts them with \
              `muster trust {}`",
             project.root.display(),
             project.root.display()

@@ -102,7 +102,7 @@ fn run_all(app: &App, wishes: Vec<CheckWish>) -> anyhow::Result<bool> {
     Ok(report.holds)
 }
 
-/// Prints where each check stands; true if all passed on these files.
+/// Prints the state of each check; true if all passed on these files.
 fn look(app: &App, wishes: &[CheckWish]) -> anyhow::Result<bool> {
     let mut holds = true;
     for wish in wishes {

@@ -67,7 +67,8 @@ enum Event {
     /// A step is started when it is open and has a confirmation, a note or evidence. While checks
     /// of such a step of the focused task do not hold, the reason is printed on stderr and the exit
     /// code is 2, at most three times for a step; then the agent may stop, and the step is marked
-    /// for a person. Checks that are quick enough are run first. A blocked step keeps nobody.
+    /// for a person. Checks that are quick enough are run first. A blocked step does not
+    /// keep the agent.
     ///
     /// A step that lacks another checkpoint or a proof keeps an agent once in a turn
     /// (stop_hook_active in the hook's JSON). On any error the agent may stop.

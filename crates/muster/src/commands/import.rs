@@ -33,7 +33,7 @@ use crate::{
 /// issues, or a folder that `muster export` wrote. A list becomes a plan, an issue a task, a
 /// subtask a step. What has no field in Muster is kept in the item's meta.
 ///
-/// A second import of the same source adds what is new and updates what nobody has changed in
+/// A second import of the same source adds what is new and updates what was not changed in
 /// Muster. What changed on both sides is listed as a conflict and stays as it is. Everything is
 /// imported, or nothing.
 ///

@@ -54,7 +54,7 @@ pub(crate) struct InitCommand {
 enum Consent {
     Given,
     Denied,
-    /// There is nobody to ask.
+    /// No person can be asked.
     Unanswered,
 }
 
@@ -134,8 +134,8 @@ fn consent(is_given: bool, question: &str) -> anyhow::Result<Consent> {
     })
 }
 
-/// Whether the definitions are accepted, after asking for it where a person can answer. Nobody is
-/// asked twice about the same definitions, and `--yes` never accepts any.
+/// Whether the definitions are accepted, after asking for it where a person can answer. A person is
+/// asked once about the same definitions, and `--yes` never accepts any.
 fn is_trusted(settings: &Settings, is_silent: bool, project: &ProjectFile) -> anyhow::Result<bool> {
     let known = known_trust(settings, project)?;
     let is_accepted = |known: &ProjectTrust| {

@@ -65,7 +65,7 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         // The server knows the workspace of the node.
         let workspace = settings.workspace(mcp.workspace.as_deref())?;
         let workspace = workspace.map(|set| set.value.to_string());
-        let server = Arc::new(NodeServer::behind(client));
+        let server = Arc::new(NodeServer::of(client));
         muster_mcp::serve_stdio(Arc::new(NodeBackend::new(toolset, workspace, server)))?;
         return Ok(ExitCode::SUCCESS);
     }

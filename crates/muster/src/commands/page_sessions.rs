@@ -119,8 +119,8 @@ fn line(screen: Screen, row: &Row) -> String {
     let role = fill(&row.role, ROLE_COLUMNS);
     let origin = row.origin.as_deref().unwrap_or_default();
     let browser = cut(row.browser.as_deref().unwrap_or_default(), 60);
-    let told = screen.paint(Tone::Faint, &format!("{}  {origin}  {browser}", row.created_at));
-    format!("{id}  {role}  {told}\n")
+    let origin = screen.paint(Tone::Faint, &format!("{}  {origin}  {browser}", row.created_at));
+    format!("{id}  {role}  {origin}\n")
 }
 
 fn end(client: &Client, revoke: &Revoke) -> anyhow::Result<()> {

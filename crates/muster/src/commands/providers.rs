@@ -77,8 +77,8 @@ fn lines(screen: Screen, name: &str, probe: &Probe) -> String {
     };
     let mut text = format!("{name}  {version}{login}\n");
     let indent = " ".repeat(NAME_COLUMNS + 2);
-    let told = probe.caps.map(abilities).unwrap_or_default();
-    for line in [probe.detail.as_str(), &told].into_iter().filter(|line| !line.is_empty()) {
+    let abilities = probe.caps.map(abilities).unwrap_or_default();
+    for line in [probe.detail.as_str(), &abilities].into_iter().filter(|line| !line.is_empty()) {
         text += &format!("{indent}{}\n", screen.paint(Tone::Faint, line));
     }
     text

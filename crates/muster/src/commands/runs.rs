@@ -77,19 +77,19 @@ fn line(screen: Screen, RunSnapshot { run, counts, .. }: &RunSnapshot<'_>) -> St
     let status = fill(run.status.map_or("", RunStatus::name), STATUS_COLUMNS);
     let status = screen.paint(run.status.map_or(Tone::Faint, tone), &status);
     let phase = fill(run.phase.map_or("", Phase::name), PHASE_COLUMNS);
-    let mut told = String::new();
+    let mut summary = String::new();
     if let Some(counts) = counts {
         let nodes = counted(counts.nodes, "node");
-        told += &format!("{} of {nodes} working", counts.running);
+        summary += &format!("{} of {nodes} working", counts.running);
         if counts.failed > 0 {
-            told += &format!(", {} failed", counts.failed);
+            summary += &format!(", {} failed", counts.failed);
         }
         if counts.approvals > 0 {
-            told += &format!(", {} to approve", counts.approvals);
+            summary += &format!(", {} to approve", counts.approvals);
         }
     }
     let changed = run.updated_at.map(|at| ago(at.0)).unwrap_or_default();
-    let told = screen.paint(Tone::Faint, &format!("{told:<32}  {changed:<11}"));
+    let summary = screen.paint(Tone::Faint, &format!("{summary:<32}  {changed:<11}"));
     let name = cut(run.name.as_deref().unwrap_or_default(), 60);
-    format!("{id}  {status}  {phase}  {told}  {name}\n")
+    format!("{id}  {status}  {phase}  {summary}  {name}\n")
 }

@@ -87,13 +87,13 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
             let title = title.clone();
             let task = task.clone();
             let create = Create { title, task, max_chars, ..Create::default() };
-            let made = told(app.sessions().create(create))?;
+            let made = or_fault(app.sessions().create(create))?;
             crate::output::print(&format!("{}\n", made.id))?;
         }
         Action::Show { id } => {
             let app = storage::open_existing(settings)?;
             let id = named(id)?;
-            crate::output::print_json(&told(app.sessions().show(&id))?)?;
+            crate::output::print_json(&or_fault(app.sessions().show(&id))?)?;
         }
         Action::Watch(watch) => return watch::run(settings, watch),
         Action::Say { id, text } => {
@@ -119,7 +119,7 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
 /// Deletes a session that a person, or a flag, says yes to.
 fn delete(settings: &Settings, id: &str, is_certain: bool) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
-    let shown = told(app.sessions().show(&named(id)?))?;
+    let shown = or_fault(app.sessions().show(&named(id)?))?;
     if !is_certain {
         let title = shown.title.as_deref().map(|title| format!(" {}", spelled_out(title)));
         let name = format!("session {id}{}", title.unwrap_or_default());
@@ -141,7 +141,7 @@ fn perform(
     id: &str,
     command: SessionCommand,
 ) -> anyhow::Result<muster_core::session::SessionCommandResult> {
-    told(app.sessions().perform(&named(id)?, command))
+    or_fault(app.sessions().perform(&named(id)?, command))
 }
 
 /// The session with this id.
@@ -153,7 +153,7 @@ pub(super) fn named(id: &str) -> anyhow::Result<SessionId> {
 }
 
 /// A response about a session, or why there is none.
-pub(super) fn told<T>(answer: Told<T>) -> anyhow::Result<T> {
+pub(super) fn or_fault<T>(answer: Told<T>) -> anyhow::Result<T> {
     answer.map_err(refused)
 }
 

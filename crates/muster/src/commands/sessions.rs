@@ -7,7 +7,7 @@ use clap::Args;
 use muster_api::{SessionCursor, SessionPage, SessionsRequest};
 use muster_core::session::{entity::SessionStatus, view::SessionObject};
 
-use super::session::told;
+use super::session::or_fault;
 use crate::{
     config::Settings,
     people::Look,
@@ -59,7 +59,7 @@ pub(crate) struct SessionsCommand {
 pub(crate) fn run(settings: &Settings, sessions: &SessionsCommand) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
     let request = sessions.request();
-    let SessionPage { sessions: found, next } = told(app.sessions().list(&request))?;
+    let SessionPage { sessions: found, next } = or_fault(app.sessions().list(&request))?;
     sessions.look.print(&found, |screen| {
         if found.is_empty() && request == SessionsRequest::default() {
             return Ok("No sessions yet: `muster session new` creates one.\n".to_owned());
@@ -122,9 +122,9 @@ fn line(screen: Screen, session: &SessionObject) -> anyhow::Result<String> {
     let todos = format!("{}/{}", session.todos.done, session.todos.total);
     let mut text =
         format!("{}  {}", screen.paint(Tone::Strong, &id), status(screen, session.status));
-    let told =
+    let numbers =
         format!("todo {todos:>5}  {:>6} events  {}", session.last_seq, session.last_activity_at);
-    write!(text, "  {}", screen.paint(Tone::Faint, &told)).context("a line of text")?;
+    write!(text, "  {}", screen.paint(Tone::Faint, &numbers)).context("a line of text")?;
     if let Some(title) = &session.title {
         write!(text, "  {}", cut(title, 60)).context("a line of text")?;
     }

@@ -43,7 +43,7 @@ pub(crate) struct StatusCommand {
     look: Look,
 }
 
-/// Shows the same to a person who typed no command. That no server runs is no error then.
+/// Shows the same to a person who typed no command. That no server runs is not an error then.
 pub(super) fn overview(settings: &Settings) -> anyhow::Result<()> {
     let screen = Screen::of_stdout(Color::Auto);
     let workspace = workspace_here(settings, &InWorkspace { workspace: None });

@@ -12,7 +12,7 @@ use muster_core::{
 };
 use serde::Serialize;
 
-use super::session::{named, told};
+use super::session::{named, or_fault};
 use crate::{
     config::Settings,
     output,
@@ -110,13 +110,13 @@ fn complaint(error: &ApiError) -> String {
 
 fn newest(app: &App) -> anyhow::Result<SessionId> {
     let request = SessionsRequest { limit: Some(1), ..SessionsRequest::default() };
-    let newest = told(app.sessions().list(&request))?.sessions.into_iter().next();
+    let newest = or_fault(app.sessions().list(&request))?.sessions.into_iter().next();
     newest.map(|session| session.session_id).ok_or_else(|| anyhow!("there are no sessions yet"))
 }
 
 fn show(app: &App, id: &SessionId, scope: Option<&str>, look: &Look) -> anyhow::Result<()> {
     let scope = scope.and_then(ScopeKey::of);
-    let todos = told(app.sessions().todos(id, scope.as_ref()))?;
+    let todos = or_fault(app.sessions().todos(id, scope.as_ref()))?;
     look.print(&todos, |screen| {
         if todos.scopes.is_empty() {
             return Ok(format!("{id} has no todo list yet\n"));

@@ -30,7 +30,7 @@ use crate::{
 ///
 /// Checks of a muster.toml are commands. They run only after a person has seen and accepted them.
 /// When the file changes later, the accepted definitions stay in force until the change is accepted
-/// too, so that nobody weakens a check by editing the file.
+/// too, so that editing the file cannot weaken a check.
 ///
 /// The answer is typed at the terminal; if a passphrase protects the person's key, it is asked for.
 #[derive(Args)]

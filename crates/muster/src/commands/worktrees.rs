@@ -84,7 +84,7 @@ pub(crate) fn run(settings: &Settings, asked: &Worktrees) -> anyhow::Result<Exit
         Some(Deed::Merge { node, check }) => {
             let worktree = one(&found, node)?;
             let merged = if *check { worktree.preflight()? } else { worktree.merge()? };
-            asked.look.print(&merged, |_| Ok(told(&merged, *check)))?;
+            asked.look.print(&merged, |_| Ok(merge_report(&merged, *check)))?;
         }
         Some(Deed::Remove { node, ignored }) => {
             let worktree = one(&found, node)?;
@@ -114,11 +114,11 @@ fn one<'a>(found: &'a [Worktree], name: &str) -> anyhow::Result<&'a Worktree> {
         [worktree] => Ok(worktree),
         [] => bail!("no worktree matches {name:?}: `muster worktrees` lists them"),
         _ => {
-            let told = |worktree: &&Worktree| {
+            let candidate = |worktree: &&Worktree| {
                 let label = worktree.label.as_deref().unwrap_or(GONE);
                 format!("\n  {}  {label}", worktree.node_id)
             };
-            let candidates: String = named.iter().map(told).collect();
+            let candidates: String = named.iter().map(candidate).collect();
             bail!("several worktrees match {name:?}, use one of these ids:{candidates}")
         }
     }
@@ -156,7 +156,7 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-fn told(merged: &Merged, check: bool) -> String {
+fn merge_report(merged: &Merged, check: bool) -> String {
     let files = merged.files.len();
     let into = &merged.into;
     let target = merged.target.display();

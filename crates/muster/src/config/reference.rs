@@ -15,8 +15,8 @@ the place of the file.
 The file is TOML. Its place is `$XDG_CONFIG_HOME/muster/config.toml` or
 `~/.config/muster/config.toml` on Linux, `~/Library/Application Support/muster/config.toml` on
 macOS, `%APPDATA%\\muster\\config.toml` on Windows; `MUSTER_CONFIG` names another. A setting `a.b`
-is the key `b` of the table `[a]`. A key that is no setting is warned about and otherwise ignored;
-a value that a setting does not take stops the commands that need it, with the line it stands on.
+is the key `b` of the table `[a]`. A key that is not a setting is ignored with a warning;
+a value that a setting does not take stops the commands that need it, with the line it is on.
 A variable that holds only blanks counts as not set, but for the storage folder and the workspace,
 where it is refused.
 

@@ -63,7 +63,7 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
             "`muster tasks --steps` lists what exists in this workspace.".to_owned()
         }
         ErrorCode::RevisionMismatch => {
-            "Somebody changed it at the same time: look at it with `muster show`, then repeat the \
+            "It was changed at the same time: look at it with `muster show`, then repeat the \
              command."
                 .to_owned()
         }

@@ -62,7 +62,7 @@ pub(super) fn task_completed(
     Ok(answered(desk, &unproven, toolset).unwrap_or(ExitCode::SUCCESS))
 }
 
-/// The reply because of checks that do not hold, written for the agent; `None` if they keep nobody.
+/// The reply about checks that do not hold, written for the agent; `None` if the agent may stop.
 fn answered(desk: &OpenWorkspace, unproven: &[UnprovenStep], toolset: Toolset) -> Option<ExitCode> {
     if let Some(reason) = unproven::refusal(desk, unproven, toolset) {
         output::remark(&reason);

@@ -1,4 +1,4 @@
-//! What an agent is told that wants to stop although checks of its step do not hold.
+//! The message to an agent that wants to stop although checks of its step do not hold.
 
 use std::time::Duration;
 

@@ -144,7 +144,7 @@ fn files_of(
     Err(nothing_found(folder))
 }
 
-/// The refusal of a folder that is no source itself; names the plans in it.
+/// The refusal of a folder that is not a source itself; names the plans in it.
 fn nothing_found(folder: &Path) -> anyhow::Error {
     let known = found::plans_found(folder);
     let names: Vec<String> = known.iter().map(|plan| plan.path.display().to_string()).collect();

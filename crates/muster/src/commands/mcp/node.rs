@@ -29,7 +29,7 @@ pub(super) struct NodeServer(Client);
 
 impl NodeServer {
     /// The server of a client that presents the token.
-    pub(super) fn behind(client: Client) -> Self {
+    pub(super) fn of(client: Client) -> Self {
         Self(client.patient(ANSWER_TIMEOUT))
     }
 
@@ -42,9 +42,9 @@ impl NodeServer {
     }
 
     fn listed(&self) -> anyhow::Result<Vec<RunTool>> {
-        let told: Listing = self.0.get("/api/agent/tools")?;
+        let listing: Listing = self.0.get("/api/agent/tools")?;
         let tool = |Listed { name, description, schema }| RunTool { name, description, schema };
-        Ok(told.tools.into_iter().map(tool).collect())
+        Ok(listing.tools.into_iter().map(tool).collect())
     }
 }
 

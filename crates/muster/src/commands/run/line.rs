@@ -69,7 +69,7 @@ pub(super) fn event(
     event: &RunEvent,
 ) -> Option<String> {
     names.learn(event);
-    let (tone, words) = told(names, event)?;
+    let (tone, words) = tone_and_words(names, event)?;
     // The time without the date.
     let clock = stamp.ts.get(11..19).unwrap_or(&stamp.ts);
     let lead = screen.paint(Tone::Faint, &format!("{clock}  {:>6}", stamp.seq));
@@ -119,7 +119,7 @@ fn resolved(resolution: &Resolution) -> String {
 }
 
 /// The text of an event and its colour.
-fn told(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
+fn tone_and_words(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
     let (tone, words) = match &event.fact {
         RunFact::RunPatched(patched) => (Tone::Strong, status(&patched.patch.run)?),
         RunFact::PhaseChanged(to) => (Tone::Strong, format!("── {} ({})", to.phase, to.reason)),

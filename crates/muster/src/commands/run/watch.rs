@@ -106,7 +106,7 @@ pub(crate) fn run(
     }
 }
 
-/// The requests that a person left open, so that nobody is asked twice.
+/// The requests that a person left open, so that they are not asked twice.
 #[derive(Default)]
 struct OpenRequests {
     left: BTreeSet<ApprovalId>,

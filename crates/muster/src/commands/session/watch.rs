@@ -12,7 +12,7 @@ use tokio::{runtime, signal};
 
 use super::{
     line::{self, WatchedEvent},
-    named, told,
+    named, or_fault,
 };
 use crate::{config::Settings, output, people::Look, screen::Screen, storage};
 
@@ -41,7 +41,7 @@ pub(super) struct WatchSession {
 pub(super) fn run(settings: &Settings, watch: &WatchSession) -> anyhow::Result<ExitCode> {
     let app = storage::open_existing(settings)?;
     let id = named(&watch.id)?;
-    let last = told(app.sessions().show(&id))?.last_seq;
+    let last = or_fault(app.sessions().show(&id))?.last_seq;
     let after = last.saturating_sub(watch.replay.unwrap_or(0));
     let until = watch.once.then_some(last);
     let shown = Shown { look: &watch.look, screen: watch.look.screen(), gate: settings.gate()? };
@@ -65,7 +65,7 @@ async fn follow(
     let encode = |stream: &str, row: &EventRow| {
         session_event_text(stream, row).map_or(Encoded::End, |json| Encoded::Frame(json.into()))
     };
-    let mut events = told(app.sessions().follow(id, after, encode))?;
+    let mut events = or_fault(app.sessions().follow(id, after, encode))?;
     loop {
         if until.is_some_and(|until| events.position() >= until) {
             return Ok(());

@@ -56,8 +56,8 @@ impl AgentInstallation {
         Ok(changes)
     }
 
-    /// The section in the project's file of instructions. What a person tells agents in all
-    /// projects stays untouched: not every project has its work in Muster.
+    /// The section in the project's file of instructions. A person's instructions for all
+    /// projects stay untouched: not every project has its work in Muster.
     fn instructions(&self, agent: Agent) -> Option<FileChange> {
         let name = match agent {
             Agent::Claude => "CLAUDE.md",

@@ -17,7 +17,7 @@ pub(super) enum FileRemoval {
     Deleted,
     /// The copy of the file before our change returns, byte for byte.
     Restored(PathBuf),
-    /// Somebody changed it since, so only our part goes.
+    /// It was changed since, so only our part is removed.
     Cut(String),
 }
 

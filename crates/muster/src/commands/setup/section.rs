@@ -17,7 +17,7 @@ Work of this project is kept in Muster, over its MCP tools.
 - Look at what is open with `tasks_next`, and leave notes with `tasks_note`.
 ";
 
-/// The section as it stands in the file.
+/// The section as it is in the file.
 pub(super) fn text() -> String {
     format!("{BEGIN}{INSTRUCTIONS}{END}")
 }

@@ -102,7 +102,7 @@ pub(super) fn run(settings: &Settings, add: &Add) -> anyhow::Result<()> {
         Ok(task) => task,
         Err(error) => {
             if made.is_some() {
-                // A refused command leaves nothing behind.
+                // A refused command leaves no plan.
                 desk.ask(&DeleteCall { target: &plan, step_id: None, expected_revision: None })?;
             }
             return Err(error);

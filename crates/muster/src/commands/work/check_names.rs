@@ -9,7 +9,7 @@ use muster_core::text::nearest;
 use crate::commands::tasks::calls::NewTaskStep;
 
 /// What to say about a check that the project of this directory does not have. The workspace may
-/// have other projects, so it is no error.
+/// have other projects, so it is not an error.
 pub(super) fn remark_on_unknown(
     app: &App,
     steps: &[NewTaskStep],
@@ -33,7 +33,7 @@ fn known(app: &App) -> anyhow::Result<Option<Vec<String>>> {
         Some(accepted) => accepted.definition,
         None => match checks::read(&file) {
             Ok(project) => project.definition,
-            // Whoever needs the file says what is wrong with it.
+            // The code that needs the file reports what is wrong with it.
             Err(_) => return Ok(None),
         },
     };

@@ -7,7 +7,7 @@ use crate::{
     screen::spelled_out,
 };
 
-/// The points of a step that nobody has confirmed yet.
+/// The unconfirmed points of a step.
 pub(super) struct OpenPoints {
     /// What to ask a person, one statement each.
     pub(super) questions: Vec<String>,
@@ -61,7 +61,7 @@ impl OpenPoints {
     }
 }
 
-/// Entries of a checkpoint's list that nobody has confirmed, with their places.
+/// The unconfirmed entries of a checkpoint's list, with their places.
 fn unconfirmed<'a>(
     step: &StepObject,
     checkpoint: Checkpoint,

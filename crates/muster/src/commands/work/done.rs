@@ -31,8 +31,8 @@ const WAIT_SECONDS: u32 = 50;
 /// Close a step, or finish a task or plan
 ///
 /// Names a step: closes it. Names only a task: closes all of its open steps, then the task. At a
-/// terminal it asks about each criterion and test that nobody has confirmed; a no leaves the step
-/// open. Checks of the project run first where they are missing, and have to pass.
+/// terminal it asks about each unconfirmed criterion and test; a no leaves the step open. Checks of
+/// the project run first where they are missing, and have to pass.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -138,7 +138,7 @@ impl DoneCommand {
         if !person::is_at_terminal() {
             let lines = open.questions.iter().map(|question| format!("\n  {question}"));
             bail!(
-                "{} {} has points that nobody has confirmed:{}\n  look at each, then add \
+                "{} {} has unconfirmed points:{}\n  look at each, then add \
                  --confirm, or run this at a terminal",
                 entity.id(),
                 step_name(step),

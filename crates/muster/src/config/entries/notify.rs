@@ -26,7 +26,7 @@ pub(crate) static NOTIFY_DESKTOP: Setting<bool> = Setting {
     show: switch,
 };
 
-/// The program that is told.
+/// The program that is notified.
 pub(crate) static NOTIFY_COMMAND: Setting<Vec<String>> = Setting {
     row: SettingRow {
         name: "notify.command",
@@ -42,7 +42,7 @@ pub(crate) static NOTIFY_COMMAND: Setting<Vec<String>> = Setting {
     show: |words| ShownValue::list(words),
 };
 
-/// The address that is told.
+/// The address that is notified.
 pub(crate) static NOTIFY_WEBHOOK: Setting<Option<WebhookUrl>> = Setting {
     row: SettingRow {
         name: "notify.webhook",
@@ -58,7 +58,7 @@ pub(crate) static NOTIFY_WEBHOOK: Setting<Option<WebhookUrl>> = Setting {
     show: |url| ShownValue::maybe(url.as_ref()),
 };
 
-/// How long something waits before anybody is told.
+/// How long something waits before a person is notified.
 pub(crate) static NOTIFY_MIN_AGE: Setting<Duration> = Setting {
     row: SettingRow {
         name: "notify.min_age",
@@ -73,7 +73,7 @@ pub(crate) static NOTIFY_MIN_AGE: Setting<Duration> = Setting {
     show: |age| ShownValue::text(&format!("{}s", age.as_secs())),
 };
 
-/// The hours in which nobody is told.
+/// The hours without notifications.
 pub(crate) static NOTIFY_QUIET: Setting<Option<QuietHours>> = Setting {
     row: SettingRow {
         name: "notify.quiet",

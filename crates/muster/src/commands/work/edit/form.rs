@@ -1,4 +1,4 @@
-//! A plan or task as a text that a person edits: fields, then steps.
+//! A plan or task as text that a person edits: fields, then steps.
 //!
 //! ```text
 //! Title: Parse the header
