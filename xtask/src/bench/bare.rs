@@ -1,4 +1,4 @@
-//! A server that only answers and passes messages on, which real ones are compared with.
+//! A server that only replies and forwards messages, which real ones are compared with.
 
 use std::{
     io::{BufRead as _, BufReader},

@@ -3,7 +3,7 @@
 //! Messages are sent to a run as fast as eight callers can, which gives durable events. The same
 //! number of messages of the same size goes through a bare broadcast, as fast as it can. What is
 //! compared is the time until the last client has the last of them. The least it can be is the
-//! longer of two: that of the bare broadcast, and that of the callers when nobody follows. So for a
+//! longer of two: that of the bare broadcast, and that of the callers without followers. So for a
 //! few clients it shows what following a run costs its writers, and for many how fast events are
 //! passed on.
 

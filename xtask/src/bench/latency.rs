@@ -93,7 +93,7 @@ impl Transport {
         }
     }
 
-    /// How many echoes so many operations may take.
+    /// How many echoes N operations may take.
     fn echoes(self, operations: f64) -> f64 {
         match self {
             Self::Stdio => operations,

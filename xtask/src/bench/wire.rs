@@ -133,7 +133,7 @@ impl Agent {
     fn exchange(&mut self, request: &str, series: &mut Series) -> Result<()> {
         self.line.clear();
         let length = series.time(|| {
-            let stdin = self.stdin.as_mut().context("the agent was told to end")?;
+            let stdin = self.stdin.as_mut().context("the agent's stdin is closed")?;
             stdin.write_all(request.as_bytes())?;
             Ok(self.stdout.read_line(&mut self.line)?)
         })?;
@@ -242,7 +242,7 @@ impl Drop for Server {
         let process = self.child.id().to_string();
         match Command::new("kill").args(["-TERM", &process]).status() {
             Ok(_) => end(&mut self.child),
-            Err(error) => println!("the server was not told to end: {error}"),
+            Err(error) => println!("could not stop the server: {error}"),
         }
     }
 }

@@ -29,7 +29,7 @@ const TIME_MAX: Duration = Duration::from_mins(1);
 const PROJECT: &str = "root/rocket";
 /// What was typed, inside the root.
 const TYPED: &str = "root/typed.sh";
-/// Nothing of this machine's environment; a question that nobody expected ends soon.
+/// Nothing of this machine's environment; an unexpected question ends soon.
 const ENVIRONMENT: [&str; 5] = [
     "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
     "HOME=/root",
@@ -142,7 +142,7 @@ impl DebianRoot {
         Ok(taken)
     }
 
-    /// Runs a command at a terminal and answers what it asks; returns all it showed.
+    /// Runs a command at a terminal and answers its questions; returns all it showed.
     fn typed(&self, line: &str) -> Result<String> {
         fs::write(self.path.join(TYPED), format!("cd /{PROJECT} && {line}\n"))?;
         let path = self.path.display();

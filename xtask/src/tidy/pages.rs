@@ -47,11 +47,11 @@ fn targets(text: &str) -> Vec<(usize, &str)> {
     for (at, line) in prose(text) {
         let mut rest = line;
         while let Some((_, after)) = rest.split_once("](") {
-            let Some((target, behind)) = after.split_once(')') else { break };
+            let Some((target, tail)) = after.split_once(')') else { break };
             if !target.contains("://") && !target.starts_with("mailto:") {
                 found.push((at, target));
             }
-            rest = behind;
+            rest = tail;
         }
     }
     found
