@@ -134,7 +134,7 @@ fn outside(kind: &str, data: Value) -> SessionCommand {
 }
 
 fn object(data: Value) -> Map<String, Value> {
-    let Value::Object(data) = data else { panic!("{data} is no object") };
+    let Value::Object(data) = data else { panic!("{data} is not an object") };
     data
 }
 

@@ -37,34 +37,34 @@ fn pf_20_results_hang_under_calls_calls_under_turns_turns_under_the_root() {
 #[test]
 fn labels_and_bodies_follow_the_table() {
     let mut wood = session();
-    let told = |wood: &Wood, number| {
+    let texts = |wood: &Wood, number| {
         let node = wood.get(&id(number));
         (node.label.clone(), wood.body(&id(number)).to_owned())
     };
     let pair = |label: &str, body: &str| (label.to_owned(), body.to_owned());
-    assert_eq!(told(&wood, 1), pair("Turn 1", ""));
-    assert_eq!(told(&wood, 2), pair("Please fix the parser", "Please fix\n the  parser"));
-    assert_eq!(told(&wood, 3), pair("search", "{\"a\":[1],\"q\":\"parser\"}"));
-    assert_eq!(told(&wood, 4), pair("2 hits", "2 hits"));
+    assert_eq!(texts(&wood, 1), pair("Turn 1", ""));
+    assert_eq!(texts(&wood, 2), pair("Please fix the parser", "Please fix\n the  parser"));
+    assert_eq!(texts(&wood, 3), pair("search", "{\"a\":[1],\"q\":\"parser\"}"));
+    assert_eq!(texts(&wood, 4), pair("2 hits", "2 hits"));
 
     let call = json!({"call_id": "c2", "tool": "edit", "action": "insert\nline"});
     wood.event(12, Some(2), ("tool_call", call));
-    assert_eq!(told(&wood, 6), pair("edit insert line", ""));
+    assert_eq!(texts(&wood, 6), pair("edit insert line", ""));
     let result = json!({"call_id": "c2", "error": true, "result": {"b": 1, "a": "x"}});
     wood.event(13, Some(2), ("tool_result", result));
-    assert_eq!(told(&wood, 7), pair("{\"a\":\"x\",\"b\":1}", "{\"a\":\"x\",\"b\":1}"));
+    assert_eq!(texts(&wood, 7), pair("{\"a\":\"x\",\"b\":1}", "{\"a\":\"x\",\"b\":1}"));
     assert_eq!(wood.get(&id(6)).status, Some(Status::Failed));
     let result = json!({"call_id": "other", "result": null, "message": "timed out"});
     wood.event(14, Some(2), ("tool_result", result));
-    assert_eq!(told(&wood, 8), pair("timed out", "timed out"));
+    assert_eq!(texts(&wood, 8), pair("timed out", "timed out"));
     assert_eq!(wood.line_of(&id(8)), ["root", "turn", "tool_result"]);
 
     wood.event(15, Some(2), ("handoff", json!({"from": "a", "to": "b", "message": "your turn"})));
-    assert_eq!(told(&wood, 9), pair("your turn", "your turn"));
+    assert_eq!(texts(&wood, 9), pair("your turn", "your turn"));
     let proof = json!({"summary": "tests pass", "checks": ["unit", {"b": 1, "a": 2}],
         "supports": "node-3", "artifacts": ["artifact://log"]});
     wood.event(16, Some(2), ("evidence", proof));
-    assert_eq!(told(&wood, 10), pair("tests pass", "tests pass\nunit\n{\"a\":2,\"b\":1}"));
+    assert_eq!(texts(&wood, 10), pair("tests pass", "tests pass\nunit\n{\"a\":2,\"b\":1}"));
     assert_eq!(wood.line_of(&id(10)), ["root", "turn", "tool_call", "evidence"]);
     assert_eq!(wood.get(&id(10)).refs, ["node-3", "artifact://log"]);
     assert_eq!(wood.get(&id(3)).cited, 1);

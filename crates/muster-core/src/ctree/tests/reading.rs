@@ -66,13 +66,13 @@ impl Wood {
                 node.status.map_or(String::new(), |status| format!(" ({})", status.word()));
             let tag = node.role.map_or(node.kind.word(), Role::word);
             let body = wood.body(id);
-            let told = if body.is_empty() { &node.label } else { body };
+            let shown = if body.is_empty() { &node.label } else { body };
             lines.push(if node.kind == Kind::Root {
                 format!("# {}", node.label)
             } else if node.kind == Kind::Turn {
                 format!("## {}", node.label)
             } else {
-                format!("{tag}{status}: {told}")
+                format!("{tag}{status}: {shown}")
             });
             for child in wood.children(id).unwrap() {
                 if kept.contains(&child.id) {
@@ -203,16 +203,16 @@ proptest! {
         let collapsed = tree.collapse(max_chars);
         for is_raw in [true, false] {
             let mut nodes = Vec::new();
-            let mut behind = None;
+            let mut after = None;
             loop {
                 let page = match is_raw {
-                    true => tree.page(behind.as_ref(), limit),
-                    false => collapsed.page(behind.as_ref(), limit),
+                    true => tree.page(after.as_ref(), limit),
+                    false => collapsed.page(after.as_ref(), limit),
                 };
                 let page = page.unwrap();
                 nodes.extend(page.nodes);
-                behind = page.next;
-                if behind.is_none() {
+                after = page.next;
+                if after.is_none() {
                     break;
                 }
             }

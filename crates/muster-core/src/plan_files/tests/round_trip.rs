@@ -31,7 +31,7 @@ fn prose() -> impl Strategy<Value = String> {
     ];
     let lines = vec(prop_oneof![3 => line(), 1 => special], 1..5);
     let text = lines.prop_map(|lines| crate::plan_files::outline::trimmed_block(&lines.join("\n")));
-    text.prop_filter("a text that is not blank", |text| !text.trim().is_empty())
+    text.prop_filter("text that is not blank", |text| !text.trim().is_empty())
 }
 
 fn state() -> impl Strategy<Value = SourceState> {

@@ -272,7 +272,7 @@ fn reports_are_kept_and_sent_to_whoever_leads() {
     assert_eq!(envelope.payload.message, "found it");
     assert_eq!(room.turn(turn).reports.len(), 1);
     room.complete(turn, "done", &[]);
-    assert_eq!(room.received(lead).len(), 1, "no second report by itself");
+    assert_eq!(room.received(lead).len(), 1, "no second report without an order");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::run::{
 use serde_json::{Map, Value, json};
 
 pub(super) fn object(value: Value) -> Map<String, Value> {
-    let Value::Object(map) = value else { panic!("{value} is no object") };
+    let Value::Object(map) = value else { panic!("{value} is not an object") };
     map
 }
 
@@ -271,7 +271,7 @@ fn a_denied_tool_is_completed_and_never_started() {
         result: ToolResult::default(),
         error: Some(ToolError { message: "denied".to_owned(), code: None }),
     };
-    assert_eq!(room.report(turn, own), [], "the provider's own report is not told again");
+    assert_eq!(room.report(turn, own), [], "the provider's own report is not repeated");
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn runs_loop_the_same_failure_n_times_stalls() {
     assert_eq!(room.run().stall, None);
     room.wish(StatusWish::Completed);
     room.verify(false);
-    assert_eq!(room.run().stall, None, "the count began anew");
+    assert_eq!(room.run().stall, None, "the count began again");
 }
 
 #[test]
@@ -280,8 +280,8 @@ fn runs_auto_5_modes_are_told_both_and_rights_follow() {
     assert!(room.node(node).effective.write_code);
     let events = room.user(Ask::SetModes { mode: None, global_mode: Some(GlobalMode::Planning) });
     assert_eq!(kinds(&events), ["run.mode", "run.patch", "node.patch"]);
-    let told = serde_json::to_value(&events[0]).unwrap();
-    assert_eq!((&told["mode"], &told["globalMode"]), (&"AUTO".into(), &"PLANNING".into()));
+    let event = serde_json::to_value(&events[0]).unwrap();
+    assert_eq!((&event["mode"], &event["globalMode"]), (&"AUTO".into(), &"PLANNING".into()));
     assert!(!room.node(node).effective.write_code);
     let same = Ask::SetModes { mode: Some(Mode::Auto), global_mode: None };
     assert_eq!(room.user(same), []);
@@ -336,7 +336,7 @@ fn runs_sec_6_secrets_never_reach_the_log() {
         .filter(|recorded| recorded.event.fact.name() == "node.log")
         .map(|recorded| serde_json::to_string(&recorded.event).unwrap())
         .collect();
-    assert_eq!(notes.len(), 1, "it is told once");
+    assert_eq!(notes.len(), 1, "it is reported once");
     assert!(notes[0].contains("SECRET_REDACTED") && notes[0].contains(&node.to_string()));
 }
 
@@ -350,11 +350,11 @@ fn runs_sec_6_and_ev_7_a_secret_is_replaced_before_a_long_text_is_cut() {
     let around = "x ".repeat(limits::DELTA_BYTES_MAX / 2 - 5);
     let text = format!("{around}ghp_abcdefghijklmnop0123 {around}");
     room.runtime(Ask::Report { turn, event: ProviderEvent::Delta { text } });
-    let mut told = String::new();
+    let mut sent = String::new();
     for recorded in &room.log[before..] {
         if let RunFact::TextStreamed(TextDelta { delta }) = &recorded.event.fact {
-            told.push_str(delta);
+            sent.push_str(delta);
         }
     }
-    assert_eq!(told, format!("{around}<redacted> {around}"));
+    assert_eq!(sent, format!("{around}<redacted> {around}"));
 }

@@ -123,8 +123,8 @@ fn runs_node_5_settings_are_told_before_and_after() {
         GraphNodeInput { label: Some("B".to_owned()), capabilities, ..GraphNodeInput::default() };
     let events = room.edit(node, change.clone());
     assert_eq!(kinds(&events), ["node.config", "node.patch", "run.patch"]);
-    let told = serde_json::to_value(&events[0]).unwrap();
-    insta::assert_json_snapshot!(told["changes"], @r#"
+    let event = serde_json::to_value(&events[0]).unwrap();
+    insta::assert_json_snapshot!(event["changes"], @r#"
     [
       {
         "path": "label",
@@ -138,7 +138,7 @@ fn runs_node_5_settings_are_told_before_and_after() {
       }
     ]
     "#);
-    assert_eq!(room.edit(node, change), [], "nothing differs, nothing is told");
+    assert_eq!(room.edit(node, change), [], "nothing differs, no event");
     assert!(!room.node(node).effective.write_code);
 }
 

@@ -154,7 +154,7 @@ fn runs_prompt_4_later_prompts_tell_what_is_new() {
     assert!(prompt.sent.contains(&format!("- new: reviewer ({other})")), "{}", prompt.sent);
     room.say(node, "four");
     let prompt = room.exchange(node, "4");
-    assert_eq!(prompt.sent_blocks, ["task"], "told once");
+    assert_eq!(prompt.sent_blocks, ["task"], "sent once");
     assert!(!prompt.sent.contains("reviewer"));
 }
 

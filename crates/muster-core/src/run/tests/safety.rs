@@ -27,8 +27,8 @@ fn runs_loop_1_and_loop_4_the_third_equal_turn_stalls() {
     assert_eq!(room.round(node, "same \r\n", &[]), None, "blanks do not count");
     let before = room.log.len();
     assert_eq!(room.round(node, "same", &[]), Some(StallRule::Output));
-    let told: Vec<RunEvent> = room.log[before..].iter().map(|r| r.event.clone()).collect();
-    let names = kinds(&told);
+    let found: Vec<RunEvent> = room.log[before..].iter().map(|r| r.event.clone()).collect();
+    let names = kinds(&found);
     assert_eq!(names[names.len() - 2..], ["run.patch", "run.stalled"]);
     assert_eq!(room.node(node).status, NodeStatus::Idle, "RUNS-LOOP-3: idle, not blocked");
     let evidence = room.run().stall.clone().unwrap().evidence;
@@ -36,7 +36,7 @@ fn runs_loop_1_and_loop_4_the_third_equal_turn_stalls() {
     assert_eq!(evidence.summaries, ["same", "same", "same"]);
     assert_eq!((evidence.counts.output, evidence.threshold), (3, 3));
     assert_eq!(evidence.diff_hash, "");
-    let effects = effect::react(&room.docs, told.last().unwrap()).unwrap();
+    let effects = effect::react(&room.docs, found.last().unwrap()).unwrap();
     assert!(matches!(effects[0], RunEffect::WriteStallReport { .. }));
     room.check_replay();
 }
@@ -51,16 +51,16 @@ fn runs_pit_40_what_counts_as_a_loop() {
     let different: Vec<String> = (0..10).map(|at| format!("text {at}")).collect();
     let empty: Vec<(&str, &[&str])> = different.iter().map(|t| (t.as_str(), &[][..])).collect();
     assert!(rounds(&empty).iter().all(Option::is_none), "empty diffs, different texts");
-    let told = rounds(&[("a", &[]), ("b", &[]), ("a", &[]), ("b", &[])]);
-    assert_eq!(told, [None, None, None, Some(StallRule::Oscillation)]);
-    let told = rounds(&[("x", &["1"]), ("x", &["2"]), ("x", &["3"]), ("x", &["4"])]);
-    assert!(told.iter().all(Option::is_none), "equal texts with new changes are progress");
-    let told = rounds(&[("a", &["1"]), ("b", &["1"]), ("c", &["1"])]);
-    assert_eq!(told, [None, None, Some(StallRule::Diff)]);
-    let told = rounds(&[("a", &["1"]), ("b", &["2"]), ("c", &["1"]), ("d", &["2"])]);
-    assert_eq!(told, [None, None, None, Some(StallRule::Oscillation)], "changes in turn");
-    let told = rounds(&[("a", &["1"]), ("b", &["2"]), ("a", &["3"]), ("b", &["4"])]);
-    assert!(told.iter().all(Option::is_none));
+    let found = rounds(&[("a", &[]), ("b", &[]), ("a", &[]), ("b", &[])]);
+    assert_eq!(found, [None, None, None, Some(StallRule::Oscillation)]);
+    let found = rounds(&[("x", &["1"]), ("x", &["2"]), ("x", &["3"]), ("x", &["4"])]);
+    assert!(found.iter().all(Option::is_none), "equal texts with new changes are progress");
+    let found = rounds(&[("a", &["1"]), ("b", &["1"]), ("c", &["1"])]);
+    assert_eq!(found, [None, None, Some(StallRule::Diff)]);
+    let found = rounds(&[("a", &["1"]), ("b", &["2"]), ("c", &["1"]), ("d", &["2"])]);
+    assert_eq!(found, [None, None, None, Some(StallRule::Oscillation)], "changes in turn");
+    let found = rounds(&[("a", &["1"]), ("b", &["2"]), ("a", &["3"]), ("b", &["4"])]);
+    assert!(found.iter().all(Option::is_none));
 }
 
 #[test]
@@ -174,10 +174,10 @@ fn runs_mode_5_forbidden_changes_block_the_node_and_stay() {
     room.edit(node, GraphNodeInput { capabilities, ..GraphNodeInput::default() });
     room.say(node, "x");
     let events = room.answer(node, "x", &["docs/a.md", "src/a.rs"]);
-    let told = events.iter().find(|event| event.fact.name() == "node.violation").unwrap();
-    let told = serde_json::to_value(told).unwrap();
-    assert_eq!(told["rule"], "capability_write");
-    assert_eq!(told["paths"], serde_json::json!(["src/a.rs"]), "documentation is allowed");
+    let found = events.iter().find(|event| event.fact.name() == "node.violation").unwrap();
+    let found = serde_json::to_value(found).unwrap();
+    assert_eq!(found["rule"], "capability_write");
+    assert_eq!(found["paths"], serde_json::json!(["src/a.rs"]), "documentation is allowed");
     assert_eq!(room.node(node).blocked_reason.as_ref().unwrap().code, BlockCode::Violation);
     let diff = events.iter().find(|event| event.fact.name() == "artifact.created").unwrap();
     let diff = serde_json::to_value(diff).unwrap();
@@ -443,7 +443,7 @@ fn people_run_7_two_nodes_that_hand_tasks_back_and_forth_are_stopped() {
     room.say(a, "begin");
     // Every turn changes another file: each alone looks like progress.
     let turns = rally(&mut room, (a, b), |turn| format!("file {turn}"));
-    assert_eq!(turns, 13, "a person's turn, and twelve behind it");
+    assert_eq!(turns, 13, "a person's turn, and twelve after it");
     let stall = room.run().stall.clone().unwrap();
     assert_eq!(stall.evidence.rule, StallRule::Handoffs);
     assert_eq!((stall.evidence.counts.handoffs, stall.evidence.threshold), (12, 12));
@@ -525,5 +525,5 @@ fn a_run_from_before_the_brake_has_the_usual_one() {
     assert_eq!(&serde_json::from_value::<Run>(text).unwrap(), room.run());
     let mut created = RunPatch::whole(room.run());
     created.unproductive_turns = None;
-    assert_eq!(created.into_whole().as_ref(), Some(room.run()), "as its first event told it");
+    assert_eq!(created.into_whole().as_ref(), Some(room.run()), "as its first event has it");
 }

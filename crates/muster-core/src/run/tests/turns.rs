@@ -262,7 +262,7 @@ fn runs_turn_8_retries_end_and_a_message_starts_afresh() {
     }
     let known = room.node(node);
     assert_eq!((known.status, &known.retry, known.failures), (NodeStatus::Failed, &None, 3));
-    assert_eq!(room.node(lead).inbox_count, 1, "its orchestrator is told");
+    assert_eq!(room.node(lead).inbox_count, 1, "its orchestrator is notified");
     assert_eq!(room.state().0, RunStatus::Running, "a failed node never fails the run");
     room.say(node, "try again");
     let turn = room.prompt(node);
@@ -302,7 +302,7 @@ fn runs_turn_8_an_input_that_ends_its_agent_is_set_aside() {
     for wish in [Ask::StartNode { node }, Ask::ResetNode { node, reason: None }] {
         room.user(wish);
         room.runtime(Ask::ReportReset { node, method: ResetMethod::NewSession });
-        assert_eq!(room.ready(), [], "it does not come back by itself");
+        assert_eq!(room.ready(), [], "it does not come back automatically");
     }
     room.user(Ask::ResendItem { node, item: poison });
     let known = room.node(node);
@@ -324,7 +324,7 @@ fn runs_turn_8_what_waits_behind_a_failed_input_goes_on() {
     room.fail(turn, TurnReason::TurnTimeout);
     let known = room.node(node);
     assert_eq!((known.status, known.failed_inputs, known.failures), (NodeStatus::Idle, 1, 0));
-    assert_eq!(room.node(lead).inbox_count, 1, "its orchestrator is told");
+    assert_eq!(room.node(lead).inbox_count, 1, "its orchestrator is notified");
     let turn = room.prompt(node);
     let poison = room.turn(turn).consumed[0].id;
     assert_eq!(room.turn(turn).consumed.len(), 1);
@@ -348,7 +348,7 @@ fn a_login_that_is_missing_says_nothing_about_the_inputs() {
     assert_eq!(room.node(node).failed_inputs, 0);
     room.user(Ask::StartNode { node });
     let turn = room.prompt(node);
-    assert!(room.turn(turn).consumed[0].redelivered, "somebody has logged in");
+    assert!(room.turn(turn).consumed[0].redelivered, "a person has logged in");
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn runs_prov_1_and_ord_2_tools_are_told_once_each_and_in_order() {
     assert_eq!(
         kinds(&events),
         ["tool.proposed", "tool.started", "turn.status", "tool.completed"],
-        "what is missing is filled in, what comes twice is not told twice"
+        "what is missing is filled in, what comes twice is recorded once"
     );
     room.report(turn, ProviderEvent::ToolProposed(tool("c")));
     let events = room.complete(turn, "x", &[]);
@@ -689,8 +689,8 @@ fn runs_turn_4_a_failed_turn_sends_nothing_by_itself() {
     let turn = room.prompt(node);
     let events = room.fail(turn, TurnReason::Exited);
     assert!(!kinds(&events).contains(&"handoff.sent"));
-    let told = serde_json::to_value(&events[0]).unwrap();
-    assert_eq!((&told["status"], &told["reason"]), (&"finishing".into(), &"exited".into()));
+    let written = serde_json::to_value(&events[0]).unwrap();
+    assert_eq!((&written["status"], &written["reason"]), (&"finishing".into(), &"exited".into()));
     let end = events.iter().rev().find(|event| event.fact.name() == "turn.status").unwrap();
     let RunFact::TurnMoved(moved) = &end.fact else { unreachable!() };
     let TurnStep::Failed(ended) = &moved.step else { panic!("{moved:?}") };

@@ -123,7 +123,7 @@ fn what_drives_a_session_speaks_in_its_own_words() {
     let data = &room.log.last().unwrap().event.data;
     assert_eq!(data["runner"], json!({"phase": "rollout", "status": "busy"}));
     room.accept(input("go"));
-    assert!(room.session().turns.running.is_some(), "somebody else ends the turn");
+    assert!(room.session().turns.running.is_some(), "another call ends the turn");
     room.accept(SessionCommand::Drive(None));
     let data = &room.log.last().unwrap().event.data;
     assert_eq!(data["runner"], json!({"phase": "chat", "status": "running"}));

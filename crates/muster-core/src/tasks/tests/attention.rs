@@ -125,7 +125,7 @@ fn without_marks(event: &TaskEvent) -> TaskEvent {
 fn a_failure_waits_for_the_work_that_it_was_asked_for() {
     let mut room = Room::with_checks(GatePolicy::Plain);
     room.ran("tests", "one", Verdict::Failed);
-    assert_eq!(room.of_checks(), [], "nobody works on it");
+    assert_eq!(room.of_checks(), [], "no agent works on it");
     room.for_step();
     room.ran("tests", "one", Verdict::Failed);
     assert_eq!(titles(&room.of_checks()), ["One: tests failed"]);
@@ -156,7 +156,7 @@ fn a_required_check_waits_for_its_task() {
     assert_eq!(titles(&room.of_checks()), ["Task: all ran no test"]);
     room.asked_for = Some(CheckedWork { task: TaskId(7), step: None });
     room.ran("all", "two", Verdict::Failed);
-    assert_eq!(room.of_checks().len(), 1, "work that is not there waits for nobody");
+    assert_eq!(room.of_checks().len(), 1, "work that is not there waits for no person");
 }
 
 #[test]

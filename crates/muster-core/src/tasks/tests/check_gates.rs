@@ -180,7 +180,6 @@ impl Room {
         TaskProof::of(&self.docs, &workspace, TaskId(1), &self.caller).unwrap()
     }
 
-    /// The looks of the steps.
     fn looks(&self) -> [Option<StepLook>; 3] {
         let looks: Vec<_> = self.task(1).steps.iter().map(StepLook::of).collect();
         looks.try_into().unwrap()
@@ -555,7 +554,7 @@ fn a_task_with_a_change_of_protected_files_waits_for_a_person() {
         room.close(path);
     }
     let review = state(PROTECTED_GATE, CheckState::Review);
-    assert_eq!(room.refused_states(finish()), review, "nobody has read the files");
+    assert_eq!(room.refused_states(finish()), review, "the files were not read");
     room.find(Some(contract("1")));
     let TaskRejection::ChecksOpen { checks, .. } = room.refuse(finish()) else { panic!() };
     let path = "contract.json".to_owned();

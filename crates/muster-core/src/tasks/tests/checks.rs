@@ -185,7 +185,7 @@ fn another_pass_answers_a_run_that_waited() {
     let record = room.record(1);
     assert_eq!(record.verdict, Some(Verdict::Passed));
     assert_eq!((record.answered_by, record.duration_ms), (Some(CheckRunId(2)), 12));
-    // It is no second verdict.
+    // It is not a second verdict.
     assert_eq!(room.ledger().entries.len(), 2);
     room.accept(request("lint", "a"));
     assert_eq!(room.refuse(answer(4, 2)), differs(4, CheckRunId(2)));

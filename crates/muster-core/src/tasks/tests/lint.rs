@@ -130,7 +130,7 @@ fn proof_force_and_blocks_are_found_with_their_reasons() {
     let view = lint(&room, TaskId(1));
     let message = |code: &str| issue(&view, code)["message"].clone();
     assert_eq!(message("FORCED_STEPS"), json!("1 step(s) closed by force, first s:0 (hotfix)"));
-    assert!(issue(&view, "FORCED_STEPS").get("fix").is_none(), "nothing confirms by itself");
+    assert!(issue(&view, "FORCED_STEPS").get("fix").is_none(), "nothing confirms automatically");
     assert_eq!(message("MISSING_DOCS"), json!("docs unconfirmed in 1 step(s), first s:1.s:0"));
     let proof = "1 step(s) without required proof, first s:1.s:0: docs";
     assert_eq!(message("MISSING_PROOF"), json!(proof));
