@@ -192,7 +192,7 @@ fn the_event_of_a_note_shows_its_beginning() {
     assert_eq!(noted["event"]["payload"]["summary"], json!("ä".repeat(160)));
 }
 
-/// TASKS-ARG-3: a closed set is told as one, whether the type or the word is wrong.
+/// TASKS-ARG-3: a closed set is listed, whether the type or the word is wrong.
 #[test]
 fn a_word_outside_a_closed_set_is_answered_with_the_set() {
     let app = app();

@@ -125,7 +125,7 @@ proptest! {
     }
 }
 
-/// Whether a value stands somewhere inside another.
+/// Whether a value is somewhere inside another.
 fn find(inside: &Value, wanted: &Value) -> bool {
     inside == wanted
         || match inside {

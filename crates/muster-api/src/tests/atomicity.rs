@@ -1,4 +1,4 @@
-//! Calls of several parts that fail at every one of their positions and leave nothing behind: no
+//! Calls of several parts that fail at every one of their positions and store nothing: no
 //! document, no event, no number used up, no focus moved, no key taken.
 
 use muster_store::{DocumentRow, EventRow};
@@ -42,7 +42,7 @@ fn fails_without_a_trace(tool: &str, good: &Value, broken: &[(Value, &str)]) {
         let before = contents(&tried);
         let refused = call(&tried, tool, with(arguments.clone(), key.clone()));
         assert_eq!(refused["error"]["code"], json!(code), "{tool} {arguments}: {refused:#}");
-        assert_eq!(contents(&tried), before, "{tool} {arguments} left something behind");
+        assert_eq!(contents(&tried), before, "{tool} {arguments} stored something");
         for offer in refused["suggestions"].as_array().unwrap() {
             let target = offer["target"].as_str().unwrap();
             let params = offer["params"].clone();

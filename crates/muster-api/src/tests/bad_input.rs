@@ -16,7 +16,7 @@ use crate::{
 
 type Schema = Map<String, Value>;
 
-/// A place in the arguments of a tool: the way to it and the schema of what stands there.
+/// A place in the arguments of a tool: the way to it and its schema.
 struct Place {
     way: Vec<Way>,
     schema: Schema,
@@ -519,7 +519,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// TASKS-ARG-2: a misspelt name is never ignored, at no depth, and the nearest one is told.
+    /// TASKS-ARG-2: a misspelt name is refused at any depth, and the nearest one is suggested.
     #[test]
     fn misspelt_arguments_get_the_nearest_name(slip in slips(), pick in any::<Index>()) {
         let app = app();

@@ -78,7 +78,7 @@ fn a_call_says_how_far_its_check_is_and_ends_it_when_it_is_the_last() {
     }
     first.cancel();
     assert_eq!(one.join().unwrap()["error"]["code"], "CALL_CANCELLED");
-    // The other one still waits for the same run, and then nobody does.
+    // The other one still waits for the same run, and then no caller does.
     assert!(!other.is_finished());
     second.cancel();
     assert_eq!(other.join().unwrap()["error"]["code"], "CALL_CANCELLED");

@@ -183,7 +183,7 @@ fn a_batch_and_its_operation_cannot_share_a_key() {
     assert_eq!(step(&app, 0)["notes_count"], json!(0));
 }
 
-/// TASKS-RED-3: a workspace is named by whoever uses it; its name is no secret.
+/// TASKS-RED-3: a workspace is named by its users; its name is not a secret.
 #[test]
 fn a_workspace_that_looks_like_a_secret_keeps_its_name() {
     let app = app();
@@ -214,8 +214,8 @@ fn a_workspace_that_looks_like_a_secret_keeps_its_name() {
         ok(&app, suggestion["target"].as_str().unwrap(), suggestion["params"].clone());
         let secret = within(json!({"path": "s:0", "note": name}));
         let operations = json!([{"tool": "tasks_note", "args": secret}]);
-        let told = call(&app, "tasks_batch", within(json!({"operations": operations})));
-        assert_eq!(told["warnings"][0]["code"], json!("SECRET_REDACTED"), "text is no name");
+        let reply = call(&app, "tasks_batch", within(json!({"operations": operations})));
+        assert_eq!(reply["warnings"][0]["code"], json!("SECRET_REDACTED"), "text is not a name");
     }
 }
 

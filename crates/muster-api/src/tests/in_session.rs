@@ -53,15 +53,15 @@ fn a_changed_task_is_told_to_the_session_with_its_place_in_the_tree() {
     begin(&app, &id);
     ok(&app, "tasks_create", json!({"title": "Plan"}));
     ok(&app, "tasks_create", json!({"parent": "PLAN-001", "title": "Task"}));
-    let told = task_events(&app, &id);
-    let seen: Vec<_> = told
+    let reported = task_events(&app, &id);
+    let seen: Vec<_> = reported
         .iter()
         .map(|event| (event["task_id"].as_str().unwrap(), event["status"].as_str().unwrap()))
         .collect();
     assert_eq!(seen, [("PLAN-001", "pending"), ("TASK-001", "pending")]);
-    assert_eq!(told[1]["parent_task_id"], "PLAN-001");
-    assert!(told[1]["ctree_node_id"].as_str().unwrap().starts_with("node-"));
-    assert_eq!(told[1]["ctree_snapshot"]["snapshot"]["node_count"], 1);
+    assert_eq!(reported[1]["parent_task_id"], "PLAN-001");
+    assert!(reported[1]["ctree_node_id"].as_str().unwrap().starts_with("node-"));
+    assert_eq!(reported[1]["ctree_snapshot"]["snapshot"]["node_count"], 1);
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn take_back(play: &mut Play) -> Result<(), TestCaseError> {
     compare_without_bookkeeping(&before, &play.state)
 }
 
-/// Calls until it is refused; answers what was restored until then.
+/// Calls until it is refused; returns what was restored until then.
 fn repeat(play: &mut Play, tool: &str) -> Result<Vec<Value>, TestCaseError> {
     let mut restored = Vec::new();
     loop {

@@ -46,7 +46,7 @@ fn a_done_task_with_unconfirmed_evidence_is_not_called_done() {
     clean(&app);
 }
 
-/// TASKS-TGT-3: whoever works in an empty plan is not sent to another one.
+/// TASKS-TGT-3: a caller in an empty plan is not sent to another one.
 #[test]
 fn an_empty_plan_in_focus_asks_for_its_first_task() {
     let app = app();

@@ -1,4 +1,4 @@
-//! `tasks_step` is a door: what it does is what the operation behind it does.
+//! `tasks_step` is a door: it does what the operation of its action does.
 
 use serde_json::{Value, json};
 

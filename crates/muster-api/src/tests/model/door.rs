@@ -1,4 +1,4 @@
-//! `tasks_step` in the model: what its actions do is what the tools behind them do.
+//! `tasks_step` in the model: its actions do what their tools do.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::Registry;
 
 const DOOR: &str = "tasks_step";
 
-/// An argument that an action stands for.
+/// An argument that an action implies.
 type Implied = Option<(&'static str, bool)>;
 
-/// Each action, the tool behind it, and the argument that it stands for.
+/// Each action, its tool, and the argument that it implies.
 const ACTIONS: [(&str, &str, Implied); 8] = [
     ("note", "tasks_note", None),
     ("evidence", "tasks_evidence_capture", None),
@@ -23,22 +23,22 @@ const ACTIONS: [(&str, &str, Implied); 8] = [
 ];
 
 /// The call that a call of the door makes; any other call is itself.
-pub(super) fn behind(tool: &str, args: &Arguments) -> (String, Arguments) {
+pub(super) fn tool_of(tool: &str, args: &Arguments) -> (String, Arguments) {
     let mut args = args.clone();
     if tool != DOOR {
         return (tool.to_owned(), args);
     }
     let action = args.shift_remove("action").unwrap_or_default();
     let row = ACTIONS.iter().find(|(name, ..)| action == *name);
-    let Some((_, behind, argument)) = row else { panic!("{action} is not suggested") };
+    let Some((_, target, argument)) = row else { panic!("{action} is not suggested") };
     args.extend(argument.map(|(name, value)| (name.to_owned(), json!(value))));
-    ((*behind).to_owned(), args)
+    ((*target).to_owned(), args)
 }
 
 /// The same call through the door, if it has all of its arguments.
 pub(super) fn through(registry: &Registry, tool: &str, args: &Arguments) -> Option<Arguments> {
-    let (action, _, argument) = ACTIONS.iter().find(|(_, behind, argument)| {
-        *behind == tool
+    let (action, _, argument) = ACTIONS.iter().find(|(_, target, argument)| {
+        *target == tool
             && argument.is_none_or(|(name, value)| args.get(name) == Some(&Value::Bool(value)))
     })?;
     let mut args = args.clone();

@@ -564,7 +564,7 @@ impl Move {
         args
     }
 
-    /// Names a plan or task; answers its id.
+    /// Names a plan or task; returns its id.
     fn name_target(&self, state: &Reference, args: &mut Arguments) -> Option<String> {
         let names = target_names(self.tool);
         let Aim { which, form } = self.aim;

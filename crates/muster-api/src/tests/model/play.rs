@@ -37,7 +37,7 @@ pub(super) struct Play {
     events: u64,
     /// Answers that were kept under a key.
     kept: BTreeMap<String, Value>,
-    /// Every call so far, for whoever has to find out what went wrong.
+    /// Every call so far, for finding out what went wrong.
     transcript: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ impl Play {
         args.insert("workspace".to_owned(), json!(WORKSPACE));
         self.clock.advance(1);
         self.state.now += 1;
-        let (judged, args) = door::behind(tool, &args);
+        let (judged, args) = door::tool_of(tool, &args);
         let expected = judge::judge(&self.state, &judged, &args);
         let through = door::through(self.app.registry(), &judged, &args);
         // Every second call that the door can make goes through it; a kept answer has the name of

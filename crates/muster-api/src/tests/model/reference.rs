@@ -169,7 +169,7 @@ impl Added {
     }
 }
 
-/// Where an operation stands.
+/// The state of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
     Final,

@@ -404,7 +404,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// TASKS-EVD-2: what came to be required of a DONE task.
+    /// TASKS-EVD-2: what became required of a DONE task.
     pub(super) fn still_done(&self, id: &str) -> Result<(), No> {
         let entity = &self.state.entities[id];
         if !entity.is_done() {
@@ -639,7 +639,7 @@ impl Judge<'_> {
     /// TASKS-FOC-1: a view with an explicit target moves the focus unless it is read-only.
     pub(super) fn show(&mut self) -> Result<(), No> {
         let named = self.named(&["task", "plan", "target"])?;
-        // EASE-TOOLS-4: a snapshot of nothing tells how to begin.
+        // EASE-TOOLS-4: a snapshot of nothing says how to begin.
         let begins = named.is_none() && self.state.entities.is_empty();
         if begins && self.tool == "tasks_snapshot" {
             return Ok(());

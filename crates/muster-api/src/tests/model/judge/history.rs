@@ -204,7 +204,7 @@ impl Judge<'_> {
         self.state.entity(&place.entity).steps.get_mut(path)
     }
 
-    /// TASKS-UNDO-2: only the changed fields are written, and only where nobody changed them since.
+    /// TASKS-UNDO-2: only the changed fields are written, and only if they were not changed since.
     fn write_back(&mut self, place: &Place, change: &Change, undo: bool) -> Result<(), No> {
         let (found, written) =
             if undo { (&change.after, &change.before) } else { (&change.before, &change.after) };

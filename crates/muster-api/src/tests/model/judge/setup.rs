@@ -344,7 +344,7 @@ fn invalid_id() -> No {
     refused.unwrap_err()
 }
 
-/// Whether a card has a title or a text.
+/// Whether a card has a title or text.
 fn speaks(card: &Value) -> bool {
     let says = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
     says(card) || says(&card["title"]) || says(&card["text"])
