@@ -91,7 +91,7 @@ async fn a_follower_that_stops_reading_is_told_what_it_missed() {
         }
     }
     assert_eq!(news(&mut slow).await, News::Gap { from: 2, to: 2_000 });
-    create(&engine, "behind the gap").unwrap();
+    create(&engine, "after the gap").unwrap();
     assert_eq!(read_to(&mut slow, 2_001).await, [2_001]);
 }
 
@@ -105,12 +105,12 @@ async fn up_to_date(engine: &Engine) -> Follower {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ss_10_a_follower_may_be_1024_events_behind_and_not_one_more() {
-    for (behind, is_lost) in [(1_024, false), (1_025, true)] {
+    for (missed, is_lost) in [(1_024, false), (1_025, true)] {
         let engine = over(MemoryStore::default());
         create(&engine, "first").unwrap();
         let mut slow = up_to_date(&engine).await;
         let mut quick = up_to_date(&engine).await;
-        let last = behind + 1;
+        let last = missed + 1;
         for number in 2..=last {
             create(&engine, &format!("{number}")).unwrap();
             // The other one keeps up, so the feed has read everything.

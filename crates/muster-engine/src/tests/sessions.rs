@@ -35,7 +35,7 @@ pub(super) fn act(
 }
 
 pub(super) fn record(kind: &str, data: Value) -> SessionCommand {
-    let Value::Object(data) = data else { panic!("{data} is no object") };
+    let Value::Object(data) = data else { panic!("{data} is not an object") };
     SessionCommand::Record(Box::new(Record::of(RecordOrigin::Outside, kind, data)))
 }
 
@@ -184,9 +184,9 @@ fn work_in(engine: &Engine, session: &SessionId, title: &str) -> Result<u64, Str
             ..Default::default()
         };
         let report = SessionCommand::ReportTask(task);
-        let told =
+        let outcome =
             streams.on::<SessionAggregate, _>(stream.clone(), |draft| perform(draft, &report))?;
-        Ok(told.map(|done| done.receipt.seq).map_err(|rejection| format!("{rejection:?}")))
+        Ok(outcome.map(|done| done.receipt.seq).map_err(|rejection| format!("{rejection:?}")))
     });
     both.unwrap()
 }

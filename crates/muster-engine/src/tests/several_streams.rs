@@ -46,7 +46,7 @@ fn both_streams_are_written_or_neither() {
         let Ok(two) = streams.on(TWO.to_owned(), create(1))? else { return Ok(Err("two")) };
         Ok(Ok((one, two)))
     });
-    assert_eq!(both.unwrap(), Ok((2, 3)), "the second continues the log behind the first");
+    assert_eq!(both.unwrap(), Ok((2, 3)), "the second continues the log after the first");
     let refused = engine.transact::<(), _>(|streams| {
         let one = streams.on(ONE.to_owned(), create(1))?;
         assert_eq!(one, Ok(4));
