@@ -130,7 +130,7 @@ fn eight_processes_write_without_an_error_a_loss_or_a_starved_one() {
     assert_eq!(reports.len(), total);
     let longest = reports.iter().map(|report| report.waited_us).max().unwrap();
     let longest = Duration::from_micros(longest);
-    assert!(longest < WAIT_MAX, "somebody waited {longest:?}");
+    assert!(longest < WAIT_MAX, "a writer waited {longest:?}");
     let store = open(home.path());
     assert_eq!(head(&store), LogPosition { global: total as u64, seq: total as u64 });
     assert_eq!(store.check().unwrap(), vec![]);

@@ -99,14 +99,14 @@ fn a_log_is_whole_or_torn_where_a_byte_was_flipped() {
     let ends = whole.ends();
     assert_eq!(ends.len() as u64, WRITES - 1);
     let middle = ends[8];
-    let behind = (ends.len() - 9) as u64;
+    let after = (ends.len() - 9) as u64;
     // A page, a checksum, salts, a page number: each is a tear at that frame.
     for at in [2_000, 17, 9, 2] {
         let killed = Killed::new();
         killed.flip(Killed::frame(middle) + at);
         let tear = killed.tear().unwrap();
         assert_eq!(tear.frame, middle as u64, "byte {at}");
-        assert!((behind - 1..=behind).contains(&tear.commits), "byte {at}: {tear:?}");
+        assert!((after - 1..=after).contains(&tear.commits), "byte {at}: {tear:?}");
     }
     for at in [1, 9, 17, 25] {
         let killed = Killed::new();
@@ -132,7 +132,7 @@ fn what_a_crash_leaves_is_no_tear() {
     fs::write(killed.log(), &torn).unwrap();
     assert_eq!(killed.tear(), None);
     fs::write(killed.log(), [&bytes[..], &[0; 100_000]].concat()).unwrap();
-    assert_eq!(killed.tear(), None, "room behind the log");
+    assert_eq!(killed.tear(), None, "room after the log");
     fs::write(killed.log(), vec![0; 100_000]).unwrap();
     assert_eq!(killed.tear(), None, "nothing but room");
 }
@@ -227,5 +227,5 @@ fn looking_while_others_write_finds_nothing() {
     assert!(!home.path().join("muster.db-wal").exists());
     let before = files(home.path());
     drop(look(home.path()).unwrap());
-    assert!(files(home.path()) == before, "nothing is left behind");
+    assert!(files(home.path()) == before, "no file is left");
 }
