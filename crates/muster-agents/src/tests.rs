@@ -211,8 +211,8 @@ impl Stage {
     fn log(&self) -> String {
         let short = |event: &Value| {
             let fields = event.as_object().unwrap().iter();
-            let told = fields.filter(|(name, _)| !["id", "runId", "ts"].contains(&name.as_str()));
-            let text: String = told.map(|(name, value)| format!("{name}={value} ")).collect();
+            let shown = fields.filter(|(name, _)| !["id", "runId", "ts"].contains(&name.as_str()));
+            let text: String = shown.map(|(name, value)| format!("{name}={value} ")).collect();
             muster_core::text::cut(&text.replace("-", ""), 170)
         };
         let events = self.events();

@@ -55,7 +55,7 @@ impl Stage {
 
     /// Answers the pending question of a node.
     async fn answer_question(&self, node: NodeId, verdict: Verdict, args: Option<Value>) {
-        self.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
+        self.until("a person is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
         let modified_args = args.and_then(|args| args.as_object().cloned());
         let reason = (verdict == Verdict::Denied).then(|| "another way".to_owned());
         let approval = self.node(node).awaiting[0];
@@ -193,7 +193,7 @@ async fn codex_asks_makes_the_call_and_cannot_take_other_arguments() {
     let case = ("codex", "gated_approved");
     let (stage, node) = Stage::with_agent(Provider::Codex, case, PermissionsMode::Gated).await;
     stage.say(node, "go");
-    stage.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
+    stage.until("a person is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
     assert_eq!(stage.events_of("approval.requested")[0]["canModify"], false);
     stage.answer_question(node, Verdict::Approved, None).await;
     let turns = stage.ended(node, 1).await;
@@ -226,16 +226,16 @@ async fn gemini_says_nothing_of_a_denied_call_and_it_is_completed_all_the_same()
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_prov_6_what_is_not_understood_is_counted_at_the_node() {
     let place = tempfile::tempdir().unwrap();
-    let told = |method: &str, id: u64| json!({"in": {"id": id, "method": method}});
+    let request = |method: &str, id: u64| json!({"in": {"id": id, "method": method}});
     let answer = |id: u64, result: Value| json!({"out": {"id": id, "result": result}});
     let strange = json!({"out": {"method": "from/the/future", "params": {}}});
     let update = json!({"sessionUpdate": "from_the_future"});
     let update = json!({"out": {"method": "session/update", "params": {"update": update}}});
-    let prompt = |id: u64| told("session/prompt", id);
+    let prompt = |id: u64| request("session/prompt", id);
     let lines = [
-        told("initialize", 1),
+        request("initialize", 1),
         answer(1, json!({})),
-        told("session/new", 2),
+        request("session/new", 2),
         answer(2, json!({"sessionId": "s"})),
         prompt(3),
         strange.clone(),

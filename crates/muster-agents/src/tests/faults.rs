@@ -207,7 +207,7 @@ async fn runs_prov_6_and_jsonl_1_garbage_and_a_flood_of_errors_are_logged_and_pa
     assert_eq!(stage.answer(&turns[0]), "still here");
     let logs = stage.events_of("node.log");
     assert!(logs.iter().any(|event| event["line"] == "plain text"));
-    assert!(logs.len() < 200, "{} lines were told", logs.len());
+    assert!(logs.len() < 200, "{} lines were logged", logs.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -245,9 +245,9 @@ async fn a_driver_that_is_gone_is_replaced_with_the_next_order() {
     let node = stage.add("worker", "implementer");
     let mut drivers = Drivers::of(stage.runs.shared.clone(), stage.run);
     let settle = async |drivers: &mut Drivers| {
-        let (settled, told) = tokio::sync::oneshot::channel();
+        let (settled, outcome) = tokio::sync::oneshot::channel();
         drivers.order(node, DriverOrder::Settle(settled));
-        told.await
+        outcome.await
     };
     assert!(settle(&mut drivers).await.is_ok());
     let (stopped, stop) = tokio::sync::oneshot::channel();

@@ -266,7 +266,7 @@ async fn runs_pit_44_a_spawn_that_is_approved_after_a_restart_creates_the_node()
     let node = stage.add_with(GraphNodeInput { capabilities, ..input("parent") });
     stage.say(node, r#"tool spawn_node {"label": "child", "role": "implementer"}; final spawned"#);
     let asked = |stage: &Stage| !stage.events_of("approval.requested").is_empty();
-    stage.until("somebody is asked", asked).await;
+    stage.until("a person is asked", asked).await;
     let stage = stage.restart().await;
     stage.paused(StatusCode::Shutdown).await;
     let approval = stage.events_of("approval.requested")[0]["approvalId"].clone();
@@ -280,9 +280,9 @@ async fn runs_pit_44_a_spawn_that_is_approved_after_a_restart_creates_the_node()
     };
     stage.ask(Ask::Resolve(Box::new(resolve)));
     assert_eq!(stage.nodes().len(), 2, "{}", stage.log());
-    assert_eq!(stage.node(node).inbox_count, 1, "the agent is told");
+    assert_eq!(stage.node(node).inbox_count, 1, "the agent gets a message");
     stage.wish(StatusWish::Running);
-    stage.until("it was told", |stage| stage.node(node).inbox_count == 0).await;
+    stage.until("it got the message", |stage| stage.node(node).inbox_count == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -298,11 +298,15 @@ async fn runs_tie_1_the_session_of_a_node_is_told_what_it_does() {
         let own = rows.iter().filter(|row| !row.kind.starts_with("ctree"));
         own.map(|row| row.kind.clone()).collect()
     };
-    stage.until("all is told", |stage| kinds(stage).iter().any(|kind| kind == "completion")).await;
-    let told: Vec<String> =
+    stage
+        .until("everything is recorded", |stage| {
+            kinds(stage).iter().any(|kind| kind == "completion")
+        })
+        .await;
+    let recorded: Vec<String> =
         kinds(&stage).into_iter().filter(|kind| kind != "session.meta").collect();
     let turn = ["turn_start", "user_message", "tool_call", "tool_result", "assistant_message"];
-    assert_eq!(told, [&turn[..], &["turn_end", "completion"]].concat());
+    assert_eq!(recorded, [&turn[..], &["turn_end", "completion"]].concat());
 }
 
 #[tokio::test(flavor = "multi_thread")]

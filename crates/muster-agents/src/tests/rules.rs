@@ -152,10 +152,10 @@ async fn runs_diff_6_a_node_can_have_a_worktree_of_its_own() {
     stage.ask(Ask::DeleteNode { node });
     stage.until("the node is gone", |stage| stage.nodes().is_empty()).await;
     // RUNS-NODE-7: what stays is named.
-    stage.until("it is told", |stage| !stage.events_of("node.log").is_empty()).await;
-    let told = stage.events_of("node.log").remove(0);
-    let line = told["line"].as_str().unwrap();
-    assert!(told["nodeId"] == node.to_string() && line.contains(&folder), "{told}");
+    stage.until("it is logged", |stage| !stage.events_of("node.log").is_empty()).await;
+    let logged = stage.events_of("node.log").remove(0);
+    let line = logged["line"].as_str().unwrap();
+    assert!(logged["nodeId"] == node.to_string() && line.contains(&folder), "{logged}");
     assert!(line.contains("1 file changed"), "{line}");
     let clean = stage.add("idle", "implementer");
     stage.until("it has one", |stage| stage.node(clean).workdir.contains("worktrees")).await;
@@ -343,7 +343,7 @@ async fn runs_tool_5_a_call_by_lines_waits_as_long_as_it_takes() {
     let capabilities = CapabilityPatch { spawn_nodes: Some(true), ..CapabilityPatch::default() };
     let node = stage.add_with(GraphNodeInput { capabilities, ..input("parent") });
     stage.say(node, r#"tool spawn_node {"label": "child", "role": "implementer"}; final went on"#);
-    stage.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
+    stage.until("a person is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
     // Enough time for a timer of zero seconds.
     stage.add("other", "implementer");
     stage.add("another", "implementer");

@@ -42,7 +42,7 @@ fn gated(label: &str) -> GraphNodeInput {
 impl Stage {
     /// The approval that a node waits for.
     async fn asked(&self, node: super::NodeId) -> ApprovalId {
-        self.until("somebody is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
+        self.until("a person is asked", |stage| !stage.node(node).awaiting.is_empty()).await;
         self.node(node).awaiting[0]
     }
 
@@ -163,7 +163,10 @@ async fn runs_pit_5_and_app_6_an_approval_reaches_the_program_and_its_turn_ends(
     let kinds: Vec<String> =
         stage.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
     let place = |kind: &str| kinds.iter().position(|other| other == kind).unwrap();
-    assert!(place("approval.resolved") < place("message.assistant.delta"), "written before told");
+    assert!(
+        place("approval.resolved") < place("message.assistant.delta"),
+        "recorded before it is sent"
+    );
     stage.say(node, r#"ask shell {"cmd": "rm"}; final went on"#);
     let approval = stage.asked(node).await;
     stage.resolve(approval, Verdict::Denied, None).await;
@@ -353,8 +356,8 @@ async fn runs_ev_7_what_was_said_before_a_call_is_told_before_it() {
         stage.runs.witness_call(bearer, wish, witnessed).await.unwrap();
     };
     assert_eq!(said["delta"], "I look around first ");
-    let behind = |event: &Value| event["seq"].as_u64() > said["seq"].as_u64();
-    assert!(stage.events_of("tool.proposed").last().is_some_and(behind));
+    let is_after = |event: &Value| event["seq"].as_u64() > said["seq"].as_u64();
+    assert!(stage.events_of("tool.proposed").last().is_some_and(is_after));
     stage.ask(Ask::InterruptNode { node });
     stage.ended(node, 1).await;
 }

@@ -199,7 +199,7 @@ fn a_scope_is_the_part_its_globs_cover() {
     shell(folder.path(), "echo more >> docs/page");
     assert_eq!(scope(&["src/**"]), source);
     assert_ne!(scope(&["docs/*"]), docs);
-    // Changed and changed back: the bytes are the same, and it shows that somebody wrote.
+    // Changed and changed back: the bytes are the same, and it shows that the file was written.
     shell(folder.path(), "cp src/a keep; echo x > src/a; cp keep src/a; rm keep");
     let again = scope(&["src/**"]);
     assert_eq!(again.digest, source.digest);
