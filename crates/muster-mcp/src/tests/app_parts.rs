@@ -115,7 +115,7 @@ fn what_is_no_address_is_not_taken_for_one() {
     }
 }
 
-/// An answer with these plans and tasks, each an id and a title, and the cursors behind them.
+/// An answer with these plans and tasks, each an id and a title, and the cursors after them.
 fn found(
     plans: &[(&str, &str)],
     tasks: &[(&str, &str)],

@@ -21,7 +21,7 @@ const REFUSAL_MAX: usize = 200;
 /// Characters around a view of any size: context, time, warnings about the size, events of the
 /// call, and the names of the fields.
 const FRAME_CHARS_MAX: usize = 1_000;
-/// Characters of the line that stands for an answer since the revision of 2026-07-28.
+/// Characters of the line that replaces an answer since the revision of 2026-07-28.
 const LINE_CHARS_MAX: usize = 100;
 
 /// A client and the server it pays for.

@@ -121,7 +121,7 @@ async fn cancelling_a_handle_reaches_the_work() {
     let cancelled = ended(&mut wire, task).await;
     assert_eq!(cancelled["status"], "cancelled");
     assert_eq!((cancelled.get("result"), cancelled.get("error")), (None, None));
-    // Once more changes nothing, and neither does input that nobody asked for.
+    // Once more changes nothing, and neither does unrequested input.
     for method in ["tasks/cancel", "tasks/update"] {
         let mut message = about(3, method, task);
         message["params"]["inputResponses"] = json!({});
@@ -213,7 +213,7 @@ async fn a_client_without_handles_gets_progress_and_may_cancel() {
         let params = json!({"requestId": id});
         wire.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
             .await;
-        // The next writer waits for the work of the cancelled call, which was told to stop.
+        // The next writer waits for the work of the cancelled call, which was asked to stop.
         let appended = wire.ask(call(9, "append", json!({"text": "after"}))).await;
         assert_eq!(appended["result"]["structuredContent"]["appended"], "after");
     }
