@@ -39,10 +39,10 @@ fn a_script_goes_on_with_every_answer_that_the_conversation_holds() {
     let items = json!([user("[[model:older]]"), prompt, said, call, outcome]);
     let (_, second) = ask(&model, "/v1/responses", &codex(&items));
     assert!(second.contains("Done.") && second.contains("response.completed"), "{second}");
-    let told = model.told("work");
-    assert_eq!(told[2].earlier, ["older"]);
+    let sent = model.told("work");
+    assert_eq!(sent[2].earlier, ["older"]);
     assert_eq!(
-        (told.len(), told[2].step, &told[2].outcomes[..]),
+        (sent.len(), sent[2].step, &sent[2].outcomes[..]),
         (3, 1, &["a.txt".to_owned()][..])
     );
 }

@@ -14,7 +14,7 @@ const CUTS_PER_DISK: u64 = 20;
 /// Changes after which the power is cut at the latest.
 const CHANGES_MAX: u64 = 400;
 
-/// Cuts the power so many times and counts what came of it.
+/// Cuts the power N times and counts the outcomes.
 fn cut_power(cuts: u64, synchronous: Synchronous, acknowledge: Acknowledge) -> Tally {
     let started = Instant::now();
     let mut bench = Bench::new(1, synchronous, acknowledge);

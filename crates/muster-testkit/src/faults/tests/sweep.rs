@@ -53,7 +53,7 @@ fn point(bench: &mut Bench, fault: Fault, sweep: &mut Sweep) {
         let fired = bench.disk.fired() > 0;
         let before = bench.tally.acknowledged;
         if fired && !killed && fault.call.is_multiple_of(3) {
-            // The process is killed after the failure, and another one finds what it left behind.
+            // The process is killed after the failure, and another one opens what it left.
             bench.disk.cut_power_after(0);
             store = None;
             bench.disk.restore_power();

@@ -15,7 +15,7 @@ use crate::faults::{Chance, FaultDisk};
 
 const STREAMS: [&str; 3] = ["workspace/acme", "session/one", "run/one"];
 
-/// When the writer tells its caller that a write is safe.
+/// When the writer reports to its caller that a write is safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acknowledge {
     /// When the commit has succeeded.

@@ -37,7 +37,7 @@ fn a_vector_of_todo_updates_that_cannot_be_run_says_why() {
     let mut late = vector(json!([]));
     late["checkpoints"] = json!([{"after": 1}]);
     assert_eq!(run(&late), Err("there is no step 1".to_owned()));
-    assert!(run(&vector(json!([7, null, "text"]))).is_ok(), "what is no event is skipped");
+    assert!(run(&vector(json!([7, null, "text"]))).is_ok(), "what is not an event is skipped");
 }
 
 /// Exact, but for ids that are opaque: those are any text, the same name is the same id
