@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A client of the bridge.
 pub(crate) trait Bridge {
-    /// Sends a request; answers status and JSON, null without a body.
+    /// Sends a request; returns status and JSON, null without a body.
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value);
 
     /// Reads something that has to be there.
@@ -46,19 +46,19 @@ pub(crate) trait Bridge {
         answer
     }
 
-    /// Makes a session; answers its path.
+    /// Makes a session; returns its path.
     fn session(&self) -> String {
         let made = self.post("/sessions", &json!({}));
         format!("/sessions/{}", made["session_id"].as_str().unwrap())
     }
 
-    /// Reports an event; answers its number.
+    /// Reports an event; returns its number.
     fn report(&self, session: &str, kind: &str, data: Value) -> u64 {
         let event = json!({"type": kind, "data": data});
         self.post(&format!("{session}/events"), &event)["seq"].as_u64().unwrap()
     }
 
-    /// Reports a change of a todo list; answers the number of its event.
+    /// Reports a change of a todo list; returns the number of its event.
     fn report_todo(&self, session: &str, todo: Value) -> u64 {
         self.report(session, "task_event", json!({"todo": todo}))
     }
@@ -87,7 +87,7 @@ pub(crate) fn vectors(name: &str) -> Vec<Value> {
     std::mem::take(sheet["vectors"].as_array_mut().unwrap())
 }
 
-/// The nodes that a text leaves out, read in pages of two.
+/// The nodes that the compiled text leaves out, read in pages of two.
 fn dropped(server: &ServerProcess, session: &str, text: &Value) -> Value {
     let mut nodes = Vec::new();
     let mut cursor = text["dropped_cursor"].clone();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Bridge as _, Stream};
 use crate::program::{Server, serve};
 
-/// A refusal is JSON with three keys; answers its code, detail and path.
+/// A refusal is JSON with three keys; returns its code, detail and path.
 fn fault(reply: &Reply) -> (u16, String, Value, Value) {
     assert_eq!(reply.header("content-type"), Some("application/json"), "{}", reply.text());
     let mut body = reply.json().unwrap();

@@ -260,13 +260,13 @@ fn ce_1_to_ce_3_pf_20_and_pf_21_the_tree_is_told_as_it_grows() {
             assert!(end.pointer(path).is_some_and(|value| !value.is_null()), "PF-21 {path}");
         }
     }
-    let told = frames.iter().find(|frame| frame.event["data"]["task_id"] == "7").unwrap();
-    let told = &told.event["data"];
-    assert_eq!(kind_of(&told["ctree_node_id"]), "task", "CE-3");
-    let part = &told["ctree_snapshot"];
+    let event = frames.iter().find(|frame| frame.event["data"]["task_id"] == "7").unwrap();
+    let event = &event.event["data"];
+    assert_eq!(kind_of(&event["ctree_node_id"]), "task", "CE-3");
+    let part = &event["ctree_snapshot"];
     assert_eq!(part["snapshot"]["node_count"], part["node_count"]);
     assert_eq!(part["snapshot"]["node_hash"], part["node_hash"]);
-    assert_eq!(part["last_node"]["id"], told["ctree_node_id"]);
+    assert_eq!(part["last_node"]["id"], event["ctree_node_id"]);
 }
 
 #[test]
@@ -276,9 +276,9 @@ fn ce_2_between_turns_the_stream_says_what_a_get_says() {
     let agree = |after: &str| {
         let summary = server.get(&format!("{session}/ctrees"));
         let frames = log(&server, &session);
-        let told = &frames.last().unwrap().event["data"];
+        let event = &frames.last().unwrap().event["data"];
         for section in ["snapshot", "compiler", "collapse", "runner", "last_node"] {
-            assert_eq!(told[section], summary[section], "{section} after {after}");
+            assert_eq!(event[section], summary[section], "{section} after {after}");
         }
         summary["collapse"]["dropped"].as_u64().unwrap()
     };
@@ -329,9 +329,9 @@ fn cs_2_a_change_of_scores_alone_makes_no_event() {
     input(&server, &session, "second");
     assert_ne!(score(), early, "an older turn matters less");
     let news = log(&server, &session).split_off(before);
-    let told = news.iter().filter(|frame| frame.kind() == "ctree_node");
-    let labels: Vec<&Value> = told.map(|frame| &frame.event["data"]["node"]["label"]).collect();
-    assert_eq!(labels, ["Turn 2", "second"], "only what is new is told");
+    let nodes = news.iter().filter(|frame| frame.kind() == "ctree_node");
+    let labels: Vec<&Value> = nodes.map(|frame| &frame.event["data"]["node"]["label"]).collect();
+    assert_eq!(labels, ["Turn 2", "second"], "only what is new is sent");
 }
 
 #[test]

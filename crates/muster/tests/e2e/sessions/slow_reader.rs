@@ -1,4 +1,4 @@
-//! A reader that does not keep up harms nobody, and is told what it has missed (SS-10, PF-27).
+//! A reader that does not keep up harms no other, and learns what it has missed (SS-10, PF-27).
 
 use std::{sync::mpsc, thread};
 
@@ -18,7 +18,7 @@ const BEHIND_EVENTS_MAX: u64 = 1_024;
 const BEHIND_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes that the buffers of the system between server and reader may hold.
 const SYSTEM_BYTES: usize = 8 * 1024 * 1024;
-/// Bytes of a text so small that a reader is too many events behind before it is too many bytes.
+/// Bytes of text so small that a reader is too many events behind before it is too many bytes.
 const SMALL_TEXT_BYTES: usize = 1_700;
 /// Writers at once, whose events reach the disk together.
 const WRITERS: usize = 8;
@@ -69,17 +69,17 @@ fn ss_10_and_pf_27_a_stalled_reader_is_told_of_its_gap_and_others_miss_nothing()
         got.push(stalled.next().unwrap());
     }
     let gap = got.pop().unwrap();
-    let told = &gap.event["data"];
+    let gap_data = &gap.event["data"];
     let next = server.report(&session, "warning", json!({"message": "after the gap"}));
     let rest = stalled.until(next);
-    assert_eq!(told["reason"], "slow_consumer");
-    let from = told["from_seq"].as_u64().unwrap();
-    let to = told["to_seq"].as_u64().unwrap();
-    assert!(before < from && from <= to && to == last, "{told}");
+    assert_eq!(gap_data["reason"], "slow_consumer");
+    let from = gap_data["from_seq"].as_u64().unwrap();
+    let to = gap_data["to_seq"].as_u64().unwrap();
+    assert!(before < from && from <= to && to == last, "{gap_data}");
     assert!(seqs(&got).into_iter().eq(before + 1..from), "up to the gap without loss");
     let snapshot = &rest[0].event["data"]["todo"];
     assert_eq!((&snapshot["op"], &snapshot["scopeKey"]), (&json!("replace"), &json!("main")));
-    assert!(seqs(&rest).into_iter().eq(to + 1..=next), "and on behind it");
+    assert!(seqs(&rest).into_iter().eq(to + 1..=next), "and on after it");
 
     let mut back = Stream::open(&server, &session, &format!("?from_id={}", from - 1));
     back.hello();
@@ -122,15 +122,15 @@ fn ss_10_a_reader_is_too_far_behind_by_number_before_it_is_by_size() {
         assert_eq!(gap.id, Some(expected), "up to the gap without loss");
         gap = stalled.next().unwrap();
     }
-    let told = &gap.event["data"];
-    let from = told["from_seq"].as_u64().unwrap();
-    let to = told["to_seq"].as_u64().unwrap();
-    assert_eq!((from, &told["reason"]), (expected + 1, &json!("slow_consumer")));
-    // It may be told before the very last event is known to readers; that one then follows.
-    assert!(to <= last && to - from >= BEHIND_EVENTS_MAX, "{told}");
+    let gap_data = &gap.event["data"];
+    let from = gap_data["from_seq"].as_u64().unwrap();
+    let to = gap_data["to_seq"].as_u64().unwrap();
+    assert_eq!((from, &gap_data["reason"]), (expected + 1, &json!("slow_consumer")));
+    // The notice may come before readers know the very last event; that one then follows.
+    assert!(to <= last && to - from >= BEHIND_EVENTS_MAX, "{gap_data}");
     let snapshot = stalled.next().unwrap();
     assert_eq!((snapshot.kind(), snapshot.id), ("tool_result", None));
-    assert_ne!(snapshot.event["id"], first_snapshot, "it is no message that was seen before");
+    assert_ne!(snapshot.event["id"], first_snapshot, "it is not a message that was seen before");
     let newest = format!("?from_id={}", last - BEHIND_EVENTS_MAX);
     let kept = Stream::open(&server, &session, &newest).until(last);
     let bytes: usize = kept.iter().map(|frame| frame.bytes).sum();

@@ -11,7 +11,7 @@ use crate::program::{Server, serve};
 /// More events than the server keeps ready for readers.
 const MANY: usize = 1_100;
 
-/// A session with a few events; answers its path and last number.
+/// A session with a few events; returns its path and last number.
 fn with_events() -> (Server, String, u64) {
     let server = serve(&[]);
     let session = server.session();
@@ -177,7 +177,7 @@ fn pf_12_a_late_reader_gets_one_whole_snapshot_for_each_list() {
     assert_eq!(todo(&frames[0])["items"][0]["status"], "done");
     let next = server.report(&session, "warning", json!({"message": "next"}));
     assert_eq!(stream.next().unwrap().id, Some(next), "nothing else");
-    // The log behind the server's ready part is as good.
+    // The log after the server's ready part is as good.
     let mut old = Stream::open(&server, &session, "?from_id=1");
     old.hello();
     assert!(seqs(&old.until(next)).into_iter().eq(2..=next));

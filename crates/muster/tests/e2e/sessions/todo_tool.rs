@@ -11,7 +11,7 @@ use crate::{
     program::{Server, path, serve},
 };
 
-/// Calls a tool in a session over HTTP; answers the envelope.
+/// Calls a tool in a session over HTTP; returns the envelope.
 fn call(server: &Server, session: &str, tool: &str, mut arguments: Value) -> Value {
     arguments["session_id"] = json!(id_of(session));
     server.call(tool, &arguments).unwrap().1

@@ -1,4 +1,4 @@
-//! Vectors of todo updates through the running server: whoever reads the stream ends up with the
+//! Vectors of todo updates through the running server: a reader of the stream ends up with the
 //! lists that the server has.
 
 use muster_core::todo::{Fallback, Incoming, ScopeState, TodoReader};
@@ -17,7 +17,7 @@ fn reductions() -> Vec<Value> {
     all
 }
 
-/// Posts the events of a vector; answers how many todo updates were accepted.
+/// Posts the events of a vector; returns how many todo updates were accepted.
 fn feed(server: &Server, session: &str, vector: &Value) -> usize {
     let mut accepted = 0;
     for step in vector["steps"].as_array().unwrap() {

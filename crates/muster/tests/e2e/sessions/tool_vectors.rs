@@ -36,7 +36,7 @@ impl House {
         Self { directory, server }
     }
 
-    /// Takes the steps of a vector; answers what came out, in the form of the file.
+    /// Takes the steps of a vector; returns what came out, in the form of the file.
     fn run(&mut self, vector: &Value) -> Value {
         let mut cast = Cast::default();
         let steps = vector["steps"].as_array().unwrap();
@@ -93,14 +93,14 @@ impl House {
 
     fn publish(&self, session: &str, todo: &Value) -> Value {
         let event = json!({"type": "task_event", "data": {"todo": todo}});
-        let (status, told) = self.server.ask("POST", &format!("{session}/events"), Some(&event));
+        let (status, reply) = self.server.ask("POST", &format!("{session}/events"), Some(&event));
         let code = match status {
-            202 => return json!({"ok": true, "revision": told["todo"]["revision"]}),
+            202 => return json!({"ok": true, "revision": reply["todo"]["revision"]}),
             422 => "INVALID_INPUT",
             409 => "REVISION_MISMATCH",
-            _ => panic!("{status} {told}"),
+            _ => panic!("{status} {reply}"),
         };
-        json!({"ok": false, "error": {"code": code, "path": told["path"]}})
+        json!({"ok": false, "error": {"code": code, "path": reply["path"]}})
     }
 
     fn history(&self, session: &str) -> Vec<Value> {

@@ -24,19 +24,19 @@ struct Ways {
     reducer_only: usize,
 }
 
-/// Posts the events of a vector; answers how many were taken and how many refused.
+/// Posts the events of a vector; returns how many were taken and how many refused.
 fn feed(server: &Server, session: &str, vector: &Value) -> (usize, usize) {
     let mut taken = 0;
     let mut refused = 0;
     for step in vector["steps"].as_array().unwrap() {
         let Some(kind) = step["type"].as_str() else { continue };
         let event = json!({"type": kind, "data": step["data"], "payload": step["payload"]});
-        let (status, told) = server.ask("POST", &format!("{session}/events"), Some(&event));
+        let (status, reply) = server.ask("POST", &format!("{session}/events"), Some(&event));
         if kind.starts_with("ctree_") {
-            assert_eq!((status, &told["path"]), (422, &json!("type")), "{event}: {told}");
+            assert_eq!((status, &reply["path"]), (422, &json!("type")), "{event}: {reply}");
             refused += 1;
         } else {
-            assert_eq!(status, 202, "{event}: {told}");
+            assert_eq!(status, 202, "{event}: {reply}");
             taken += 1;
         }
     }
