@@ -39,7 +39,7 @@ use crate::program::{Server, serve_with_file};
 
 /// A client of the runs that acts for a person.
 pub(crate) trait Client {
-    /// Sends a request; answers status and JSON.
+    /// Sends a request; returns status and JSON.
     fn ask(&self, method: &str, path: &str, body: Value) -> (u16, Value);
 
     /// Something that has to go well.
@@ -54,7 +54,7 @@ pub(crate) trait Client {
         self.fine("GET", path, Value::Null)
     }
 
-    /// A request that has to be refused; answers its code and the field that is to blame.
+    /// A request that has to be refused; returns its code and the field that is to blame.
     fn refused(&self, method: &str, path: &str, body: Value) -> (u16, String, Value) {
         let (status, answer) = self.ask(method, path, body);
         assert!(status >= 400, "{method} {path}: {status} {answer}");
@@ -62,7 +62,7 @@ pub(crate) trait Client {
         (status, answer["error"].as_str().unwrap().to_owned(), answer["path"].clone())
     }
 
-    /// Makes a run that does not start; answers its path.
+    /// Makes a run that does not start; returns its path.
     fn run(&self, fields: Value) -> String {
         let mut body = json!({"autoStart": false});
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -70,7 +70,7 @@ pub(crate) trait Client {
         format!("/api/runs/{}", made["run"]["id"].as_str().unwrap())
     }
 
-    /// Makes a node; answers its id.
+    /// Makes a node; returns its id.
     fn node(&self, run: &str, label: &str, role: &str) -> String {
         let node = json!({"label": label, "provider": "custom", "roleTemplate": role});
         let made = self.fine("POST", &format!("{run}/nodes"), json!({"node": node}));
@@ -183,7 +183,7 @@ pub(crate) fn drive() -> Server {
     serve_with_file("runs.toml", AGENTS)
 }
 
-/// Makes a run in a directory of its own and waits until it works; answers its path.
+/// Makes a run in a directory of its own and waits until it works; returns its path.
 pub(crate) fn started(server: &ServerProcess, dir: &Path, fields: Value) -> String {
     let mut body = json!({"cwd": dir, "mode": "INTERACTIVE"});
     add(&mut body, fields);
@@ -193,7 +193,7 @@ pub(crate) fn started(server: &ServerProcess, dir: &Path, fields: Value) -> Stri
     run
 }
 
-/// Makes a node of a profile; answers its id.
+/// Makes a node of a profile; returns its id.
 pub(crate) fn agent(server: &ServerProcess, run: &str, profile: &str, more: Value) -> String {
     let mut node = json!({"label": profile, "provider": "custom", "providerProfile": profile});
     add(&mut node, more);
@@ -208,7 +208,7 @@ pub(crate) fn add(object: &mut Value, more: Value) {
     }
 }
 
-/// Waits until a run is as it should be; answers it.
+/// Waits until a run is as it should be; returns it.
 pub(crate) fn until(server: &ServerProcess, run: &str, is: impl Fn(&Value) -> bool) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {

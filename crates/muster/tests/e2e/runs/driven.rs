@@ -148,9 +148,9 @@ fn runs_rec_4_a_server_that_is_told_to_stop_says_how_its_runs_stand() {
     while let Ok(frame) = socket.hear() {
         seen.push(frame);
     }
-    let told = |is: &dyn Fn(&Value) -> bool| seen.iter().any(is);
-    assert!(told(&|frame| frame["status"] == "turn.interrupted"), "{seen:?}");
-    assert!(told(&|frame| frame["patch"]["status"] == "paused"), "{seen:?}");
+    let saw = |is: &dyn Fn(&Value) -> bool| seen.iter().any(is);
+    assert!(saw(&|frame| frame["status"] == "turn.interrupted"), "{seen:?}");
+    assert!(saw(&|frame| frame["patch"]["status"] == "paused"), "{seen:?}");
     assert_eq!(seen.last().unwrap()["reason"], "shutdown");
     assert!(server.wait(Duration::from_secs(20)).unwrap().success());
 }

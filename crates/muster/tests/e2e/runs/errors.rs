@@ -36,14 +36,14 @@ fn runs_pit_27_and_rest_8_malformed_bodies_answer_json() {
         let reply = server.send(&request.body(body)).unwrap();
         (reply.status, reply.json().unwrap()["error"].as_str().unwrap().to_owned())
     };
-    let told = |status: u16, code: &str| (status, code.to_owned());
-    assert_eq!(send(b"{"), told(400, "BAD_JSON"));
-    assert_eq!(send(b"\xff\xfe"), told(400, "BAD_JSON"));
-    assert_eq!(send("[".repeat(200).as_bytes()), told(400, "BAD_JSON"));
-    assert_eq!(send(b"[]"), told(422, "BAD_VALUE"));
-    assert_eq!(send(b"\"x\""), told(422, "BAD_VALUE"));
+    let refusal = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(send(b"{"), refusal(400, "BAD_JSON"));
+    assert_eq!(send(b"\xff\xfe"), refusal(400, "BAD_JSON"));
+    assert_eq!(send("[".repeat(200).as_bytes()), refusal(400, "BAD_JSON"));
+    assert_eq!(send(b"[]"), refusal(422, "BAD_VALUE"));
+    assert_eq!(send(b"\"x\""), refusal(422, "BAD_VALUE"));
     let large = format!(r#"{{"goal":"{}"}}"#, "x".repeat(5 * 1024 * 1024));
-    assert_eq!(send(large.as_bytes()), told(413, "TOO_LARGE"));
+    assert_eq!(send(large.as_bytes()), refusal(413, "TOO_LARGE"));
     let plain = server.request("POST", "/api/runs").header("Content-Type", "text/plain").body("{}");
     let reply = server.send(&plain).unwrap();
     assert_eq!((reply.status, reply.json().unwrap()["error"].clone()), (415, json!("NOT_JSON")));

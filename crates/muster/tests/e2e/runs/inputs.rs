@@ -30,20 +30,20 @@ fn runs_pit_13_chat_that_says_nothing_or_reaches_nobody_is_refused() {
     let server = serve(&[]);
     let run = server.run(json!({}));
     let chat = format!("{run}/chat");
-    let nobody = server.refused("POST", &chat, json!({"content": "x"}));
-    assert_eq!((nobody.0, nobody.1.as_str()), (422, "NO_TARGET_NODE"));
+    let no_target = server.refused("POST", &chat, json!({"content": "x"}));
+    assert_eq!((no_target.0, no_target.1.as_str()), (422, "NO_TARGET_NODE"));
     server.node(&run, "a", "implementer");
     let seq = server.last_seq(&run);
     let refused = |body| server.refused("POST", &chat, body);
-    let told = |status: u16, code: &str, at: &str| (status, code.to_owned(), json!(at));
-    assert_eq!(refused(json!({})), told(422, "MISSING_FIELD", "content"));
-    assert_eq!(refused(json!({"content": " \n\t"})), told(422, "BAD_VALUE", "content"));
-    assert_eq!(refused(json!({"content": 7})), told(422, "BAD_VALUE", "content"));
+    let refusal = |status: u16, code: &str, at: &str| (status, code.to_owned(), json!(at));
+    assert_eq!(refused(json!({})), refusal(422, "MISSING_FIELD", "content"));
+    assert_eq!(refused(json!({"content": " \n\t"})), refusal(422, "BAD_VALUE", "content"));
+    assert_eq!(refused(json!({"content": 7})), refusal(422, "BAD_VALUE", "content"));
     let long = "x".repeat(200_001);
-    assert_eq!(refused(json!({"content": long})), told(422, "TOO_LONG", "content"));
+    assert_eq!(refused(json!({"content": long})), refusal(422, "TOO_LONG", "content"));
     for node in ["nobody", "0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f"] {
         let body = json!({"content": "x", "nodeId": node});
-        assert_eq!(refused(body), told(404, "UNKNOWN_NODE", "nodeId"));
+        assert_eq!(refused(body), refusal(404, "UNKNOWN_NODE", "nodeId"));
     }
     assert_eq!(server.last_seq(&run), seq, "no event was written");
 }

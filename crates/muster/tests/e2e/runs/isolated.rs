@@ -86,9 +86,9 @@ fn providers_are_told_with_their_version_and_how_to_install_them() {
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
-    let told: Value = serde_json::from_str(&providers(&["--json"])).unwrap();
+    let listed: Value = serde_json::from_str(&providers(&["--json"])).unwrap();
     let of = |name: &str| {
-        let all = told["providers"].as_array().unwrap();
+        let all = listed["providers"].as_array().unwrap();
         all.iter().find(|one| one["name"] == name).unwrap().clone()
     };
     let codex = of("codex");

@@ -1,5 +1,5 @@
 //! A server is killed at random moments of a busy run, with people who talk to it and answer what
-//! it asks. Whatever anybody was told is there afterwards, no program is left behind, and the run
+//! it asks. Whatever a client was sent is there afterwards, no program is left, and the run
 //! comes to its end.
 //!
 //! `MUSTER_TEST_FULL=1` asks for many more kills.
@@ -31,9 +31,9 @@ const PAGE: usize = 2_000;
 const PARTS: [&str; 4] = ["lead", "coder", "tester", "reviewer"];
 const TEAM: &str = include_str!("../../../src/commands/demo/team.toml");
 
-/// What the people around a run were told.
+/// What clients of a run were sent.
 #[derive(Default)]
-struct Told {
+struct Reported {
     events: Vec<Value>,
     messages: BTreeSet<String>,
     resolved: BTreeSet<String>,
@@ -44,7 +44,7 @@ struct Scene {
     home: tempfile::TempDir,
     server: ServerProcess,
     run: String,
-    told: Told,
+    reported: Reported,
     runs: u64,
 }
 
@@ -63,7 +63,8 @@ impl Scene {
         fs::write(store.join("runs.toml"), settings).unwrap();
         fs::write(home.path().join("team.toml"), TEAM).unwrap();
         let server = ServerProcess::start(program::path(), &store, &[]).unwrap();
-        let mut scene = Self { home, server, run: String::new(), told: Told::default(), runs: 0 };
+        let mut scene =
+            Self { home, server, run: String::new(), reported: Reported::default(), runs: 0 };
         scene.begin();
         scene
     }
@@ -80,7 +81,7 @@ impl Scene {
         let [graph, project] = words.map(|path| path.to_str().unwrap());
         let goal = ["run", "Greet by name", "--detach", "--graph", graph, "--dir", project];
         self.run = self.command(&goal).trim().to_owned();
-        self.told = Told::default();
+        self.reported = Reported::default();
     }
 
     fn command(&self, arguments: &[&str]) -> String {
@@ -106,16 +107,16 @@ impl Scene {
 
     /// Looks at everything and gives what is asked for.
     fn attend(&mut self) {
-        let last = self.told.events.len();
+        let last = self.reported.events.len();
         let page = self.server.see(&self.path(&format!("/events?since={last}&limit={PAGE}")));
-        self.told.events.extend(page["events"].as_array().unwrap().iter().cloned());
+        self.reported.events.extend(page["events"].as_array().unwrap().iter().cloned());
         let waiting = self.server.see("/api/approvals");
         for row in waiting["approvals"].as_array().unwrap() {
             let id = row["approval"]["approvalId"].as_str().unwrap();
             let body = json!({"resolution": {"status": "approved"}});
             let path = format!("/api/approvals/{id}/resolve");
             if self.server.ask("POST", &path, body).0 == 200 {
-                self.told.resolved.insert(id.to_owned());
+                self.reported.resolved.insert(id.to_owned());
             }
         }
     }
@@ -125,7 +126,7 @@ impl Scene {
         let body = json!({"content": "How far are you?"});
         let (status, answer) = self.server.ask("POST", &self.path("/chat"), body);
         if status == 200 {
-            self.told.messages.insert(answer["messageId"].as_str().unwrap().to_owned());
+            self.reported.messages.insert(answer["messageId"].as_str().unwrap().to_owned());
         }
     }
 
@@ -134,7 +135,7 @@ impl Scene {
         self.server = ServerProcess::start(program::path(), &self.store(), &[]).unwrap();
     }
 
-    /// Compares what people were told with what is there now.
+    /// Compares what clients were sent with what is there now.
     fn check(&mut self) {
         let mut events = Vec::new();
         loop {
@@ -149,22 +150,26 @@ impl Scene {
         for (number, event) in (1..).zip(&events) {
             assert_eq!(event["seq"], number);
         }
-        assert_eq!(events[..self.told.events.len()], self.told.events[..], "no event is lost");
+        assert_eq!(
+            events[..self.reported.events.len()],
+            self.reported.events[..],
+            "no event is lost"
+        );
         let ids = |kind: &str, id: fn(&Value) -> &Value| -> BTreeSet<String> {
             let of = events.iter().filter(|event| event["type"] == kind);
             of.map(|event| id(event).as_str().unwrap().to_owned()).collect()
         };
         let messages = ids("message.user", |event| &event["message"]["id"]);
-        assert!(self.told.messages.is_subset(&messages), "no message is lost");
+        assert!(self.reported.messages.is_subset(&messages), "no message is lost");
         let resolved = ids("approval.resolved", |event| &event["approvalId"]);
-        assert!(self.told.resolved.is_subset(&resolved), "no answer is lost");
+        assert!(self.reported.resolved.is_subset(&resolved), "no answer is lost");
         for artifact in ids("artifact.created", |event| &event["artifact"]["id"]) {
             self.server.see(&self.path(&format!("/artifacts/{artifact}?maxBytes=1")));
         }
-        self.told.events = events;
+        self.reported.events = events;
     }
 
-    /// How the run stands and what happened last, for whoever has to find out why.
+    /// The state of the run and what happened last, for finding out why.
     fn story(&self) -> String {
         let run = &self.server.see(&self.path("?artifacts=none"))["run"];
         let nodes = run["nodes"].as_object().unwrap().values().map(|node| {
@@ -174,7 +179,7 @@ impl Scene {
             let inbox = &node["inboxCount"];
             format!("{label} {status} inbox {inbox} waiting {waiting} turn {}\n", node["turn"])
         });
-        let events = self.told.events.iter().rev().take(40).rev();
+        let events = self.reported.events.iter().rev().take(40).rev();
         let events = events.map(|event| format!("{event:.300}\n"));
         let head = format!("{} {} {}\n", run["status"], run["phase"], run["statusReason"]);
         head + &nodes.collect::<String>() + &events.collect::<String>()
@@ -228,8 +233,8 @@ fn runs_rec_5_what_was_told_of_a_busy_run_survives_any_kill() {
         scene.kill_and_start();
         assert_eq!(strays(&scene.run), Vec::<String>::new(), "no program outlives its server");
         scene.check();
-        seen += scene.told.events.len();
-        kept += scene.told.messages.len() + scene.told.resolved.len();
+        seen += scene.reported.events.len();
+        kept += scene.reported.messages.len() + scene.reported.resolved.len();
         if scene.status() == "completed" {
             scene.begin();
         }

@@ -57,7 +57,7 @@ fn a_goal_and_a_graph_make_a_run_that_comes_to_its_end() {
     assert!(lines.contains("completed") && lines.contains("Two"), "{lines}");
     let id = run["id"].as_str().unwrap();
     let watched = command(&server, &["run", "watch", &id[..13], "--once", "--json"]);
-    // Programs end after the run, and that is told too: there may be more by now, but no hole.
+    // Programs end after the run, and that is sent too: there may be more by now, but no hole.
     let numbers: Vec<u64> = stdout(&watched)
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["seq"].as_u64().unwrap())
@@ -106,8 +106,8 @@ fn runs_are_steered_and_approvals_answered() {
     assert_eq!(stdout(&paused), format!("{id} is paused\n"), "by its short form");
     let twin = server.run(json!({}));
     assert_ne!(server.see(&twin)["run"]["name"], json!(name));
-    let nobody = command(&server, &["run", "pause", "zzz"]);
-    assert!(!nobody.status.success() && stderr(&nobody).contains("muster runs"));
+    let unknown = command(&server, &["run", "pause", "zzz"]);
+    assert!(!unknown.status.success() && stderr(&unknown).contains("muster runs"));
     let nothing = command(&server, &["run", "approve", id, "--yes"]);
     assert!(!nothing.status.success());
     let detached = command(

@@ -41,11 +41,11 @@ fn runs_data_2_runs_come_back_out_of_their_files() {
     fs::write(&log, text).unwrap();
     let flags = ["doctor", "--rebuild-runs", "--storage-dir", home.to_str().unwrap()];
     let output = program::run(&flags);
-    let told = program::stdout(&output);
-    assert!(output.status.success(), "{told}{}", program::stderr(&output));
-    assert!(told.contains("rebuilt    1 runs"), "{told}");
-    assert_eq!(told.matches("unusable").count(), 2, "{told}");
-    assert!(told.contains("sound"), "{told}");
+    let report = program::stdout(&output);
+    assert!(output.status.success(), "{report}{}", program::stderr(&output));
+    assert!(report.contains("rebuilt    1 runs"), "{report}");
+    assert_eq!(report.matches("unusable").count(), 2, "{report}");
+    assert!(report.contains("sound"), "{report}");
     let again = program::stdout(&program::run(&flags));
     assert!(again.contains("rebuilt    0 runs with 0 events; 1 existed"), "{again}");
     let second = ServerProcess::start(program::path(), &home, &[]).unwrap();
@@ -89,10 +89,10 @@ fn events_that_are_newer_than_a_restored_backup_are_kept_and_can_be_put_back() {
 
     restore(&copy, &home);
     let rebuilt = program::run(&[&["doctor", "--rebuild-runs"], &storage[..]].concat());
-    let told = program::stdout(&rebuilt);
-    assert!(rebuilt.status.success(), "{told}{}", program::stderr(&rebuilt));
+    let report = program::stdout(&rebuilt);
+    assert!(rebuilt.status.success(), "{report}{}", program::stderr(&rebuilt));
     let again = ServerProcess::start(program::path(), &home, &[]).unwrap();
-    assert_eq!(messages(&again, &run), 4, "{told}");
+    assert_eq!(messages(&again, &run), 4, "{report}");
     assert_eq!(kept(&again.see(&run)["run"]), kept(&newest));
 }
 

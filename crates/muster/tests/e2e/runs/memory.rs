@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Client as _, PATIENCE, agent, started};
 use crate::program::{serve, serve_with_file};
 
-/// Turns of all nodes, unless told otherwise.
+/// Turns of all nodes by default.
 const TURNS: usize = 1_500;
 /// Turns from one line of the table to the next.
 const STEP: usize = 100;

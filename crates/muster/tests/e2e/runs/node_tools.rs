@@ -113,7 +113,7 @@ fn runs_tie_3_and_tool_1_and_tool_6_an_agent_works_through_the_server_it_is_give
     for name in ["send_handoff", "report", "tasks_macro_close_step", "todo_write"] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    assert!(!names.contains(&"complete_run"), "it is no orchestrator");
+    assert!(!names.contains(&"complete_run"), "it is not an orchestrator");
     let envelope = |id: u64| answers[&id]["structuredContent"].clone();
     let radar = envelope(3);
     assert_eq!((&radar["success"], &radar["context"]["target"]), (&json!(true), &json!(bound)));
@@ -139,13 +139,13 @@ fn runs_tie_3_and_tool_1_and_tool_6_an_agent_works_through_the_server_it_is_give
         _ => until(&server, &run, |run| run["nodes"][&node]["todos"][1].is_object()),
     };
     assert_eq!(shown["nodes"][&node]["todos"][0]["content"], "look");
-    told(&server, &run, &shown["nodes"][&node]);
+    expect_calls_once(&server, &run, &shown["nodes"][&node]);
     let focus = server.call("tasks_focus_get", &json!({"workspace": "team"})).unwrap().1;
     assert_ne!(focus["result"]["focus"], json!(bound), "a run moves no focus");
 }
 
 /// The log of the run has every call once, and the session of the node hears of its task.
-fn told(server: &ServerProcess, run: &str, node: &Value) {
+fn expect_calls_once(server: &ServerProcess, run: &str, node: &Value) {
     let log = server.see(&format!("{run}/events?type=tool.*&since=0&limit=2000"));
     let events = log["events"].as_array().unwrap();
     let names = |kind: &str| -> Vec<&str> {
@@ -187,11 +187,11 @@ fn runs_sec_3_a_token_is_its_nodes_own_and_dies_with_its_process() {
     let other = token[..token.len() - 1].to_owned() + last;
     assert_eq!(token_opens(&server, &other), 401);
     assert_eq!(token_opens(&server, &"0".repeat(64)), 401);
-    assert_eq!(token_opens(&server, server.token().unwrap()), 401, "the server's is no node's");
+    assert_eq!(token_opens(&server, server.token().unwrap()), 401, "the server's is not a node's");
     let plain = Request::new("POST", "/api/agent/tools/report").json(&json!({"message": "x"}));
     assert_eq!(server.send(&plain).unwrap().status, 401);
     server.fine("POST", &format!("{run}/nodes/{node}/stop"), json!({}));
-    // The run says so when it is decided; the token dies when the program is told to end.
+    // The run says so when it is decided; the token dies when the program has to end.
     until(&server, &run, |run| {
         run["nodes"][&node]["connection"]["status"] == "disconnected"
             && token_opens(&server, token) == 401
@@ -242,7 +242,7 @@ fn runs_tie_4_checks_are_evidence_on_the_bound_task_and_confirm_nothing() {
     server.fine("PATCH", &run, json!({"status": "completed"}));
     let shown = until(&server, &run, |run| run["status"] == "completed");
     let artifact = shown["verification"]["artifactId"].as_str().unwrap().to_owned();
-    // It comes right behind the report.
+    // It comes right after the report.
     let asked = json!({"workspace": "team", "task": bound});
     let deadline = Instant::now() + PATIENCE;
     let pack = loop {

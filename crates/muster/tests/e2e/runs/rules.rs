@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Client as _, agent, id_of, started, until};
 use crate::program::{Server, muster, serve_with_file, stderr, stdout};
 
-/// An agent that asks for the call in `call.json` in each turn, and says what it was told.
+/// An agent that asks for the call in `call.json` in each turn, and says what the answer was.
 pub(super) const ASKING: &str = r#"
 roots = ["/"]
 
@@ -51,7 +51,7 @@ impl Stage {
         self.asks("Bash", &json!({"command": line, "description": "it"}));
     }
 
-    /// Waits until the agent asks a person; answers the approval.
+    /// Waits until the agent asks a person; returns the approval.
     fn asked(&self) -> String {
         let run = until(&self.server, &self.run, |run| {
             run["approvals"].as_object().is_some_and(|pending| pending.len() == 1)
@@ -65,7 +65,7 @@ impl Stage {
         answer
     }
 
-    /// Waits until the turn is over; answers the agent's last words.
+    /// Waits until the turn is over; returns the agent's last words.
     fn rests(&self) -> String {
         let node = &self.node;
         let run = until(&self.server, &self.run, |run| {

@@ -94,7 +94,7 @@ fn runs_turn_8_an_input_that_ends_its_agent_is_set_aside_until_somebody_wants_it
     assert_eq!((refused.0, refused.1.as_str()), (409, "ITEM_CONSUMED"));
 }
 
-/// Files below a folder that hold a text.
+/// Files below a folder that contain a string.
 fn holders(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -118,10 +118,10 @@ fn runs_sec_6_an_agent_gets_the_secret_that_was_typed_and_nobody_keeps_it() {
     let home = tempfile::tempdir().unwrap();
     let dir = tempfile::tempdir().unwrap();
     // Not where the agent works: a diff of that is exact.
-    let told = home.path().join("heard.txt");
+    let heard_file = home.path().join("heard.txt");
     let store = home.path().join("store");
     fs::create_dir(&store).unwrap();
-    let agents = AGENTS.replace("heard.txt", told.to_str().unwrap());
+    let agents = AGENTS.replace("heard.txt", heard_file.to_str().unwrap());
     fs::write(store.join("runs.toml"), agents).unwrap();
     let mut server = ServerProcess::start(path(), &store, &[]).unwrap();
     let goal = format!("publish with {SECRET}goal");
@@ -138,7 +138,7 @@ fn runs_sec_6_an_agent_gets_the_secret_that_was_typed_and_nobody_keeps_it() {
     server.kill().unwrap();
     let server = ServerProcess::start(path(), &store, &[]).unwrap();
     server.fine("PATCH", &run, json!({"patch": {"status": "running"}}));
-    let heard = || fs::read_to_string(&told).unwrap_or_default();
+    let heard = || fs::read_to_string(&heard_file).unwrap_or_default();
     until(&server, &run, |run| {
         run["nodes"][&node]["inboxCount"] == 0 && run["nodes"][&node]["status"] == "idle"
     });
@@ -169,7 +169,7 @@ fn people_run_7_two_nodes_that_keep_each_other_busy_are_stopped() {
     let shown = until(&server, &run, |run| run["status"] == "paused");
     assert_eq!(shown["stall"]["evidence"]["rule"], "handoffs", "{}", shown["stall"]);
     assert_eq!(shown["stall"]["evidence"]["threshold"], 4);
-    assert_eq!(shown["usage"]["turns"], 5, "a person's turn and four behind it");
+    assert_eq!(shown["usage"]["turns"], 5, "a person's turn and four after it");
     let message = shown["statusReason"]["message"].as_str().unwrap();
     assert!(message.ends_with("have handed tasks back and forth for 4 turns"), "{message}");
     server.fine("PATCH", &run, json!({"patch": {"status": "running"}}));

@@ -84,8 +84,8 @@ fn runs_sec_1_everything_but_health_needs_the_token() {
     let server = serve(&[]);
     for path in ["/api/runs", "/api/attention", "/api/fs/list", "/api/nothing", "/ws"] {
         let reply = server.send(&Request::new("GET", path)).unwrap();
-        let told = (reply.status, reply.json().unwrap()["error"].clone());
-        assert_eq!(told, (401, json!("UNAUTHORIZED")), "{path}");
+        let outcome = (reply.status, reply.json().unwrap()["error"].clone());
+        assert_eq!(outcome, (401, json!("UNAUTHORIZED")), "{path}");
     }
     let health = server.send(&Request::new("GET", "/api/health")).unwrap();
     let body = health.json().unwrap();
@@ -131,17 +131,17 @@ fn runs_sec_2_every_route_of_the_document_is_behind_the_shield() {
     let bearer = format!("Bearer {}", server.token().unwrap());
     for (method, path) in &routes {
         let request = || Request::new(method, path).json(&json!({}));
-        let told = |request: Request| {
+        let outcome = |request: Request| {
             let reply = server.send(&request).unwrap();
             (reply.status, reply.json().unwrap()["error"].as_str().unwrap().to_owned())
         };
         let what = format!("{method} {path}");
-        assert_eq!(told(request()), (401, "UNAUTHORIZED".to_owned()), "{what}");
+        assert_eq!(outcome(request()), (401, "UNAUTHORIZED".to_owned()), "{what}");
         let named = request().header("Authorization", &bearer);
         let forged = named.clone().header("Host", "evil.example");
-        assert_eq!(told(forged), (403, "FORBIDDEN_HOST".to_owned()), "{what}");
+        assert_eq!(outcome(forged), (403, "FORBIDDEN_HOST".to_owned()), "{what}");
         let foreign = named.header("Origin", "http://evil.example");
-        assert_eq!(told(foreign), (403, "FORBIDDEN_ORIGIN".to_owned()), "{what}");
+        assert_eq!(outcome(foreign), (403, "FORBIDDEN_ORIGIN".to_owned()), "{what}");
     }
 }
 

@@ -49,12 +49,12 @@ fn runs_ws_1_bad_wishes_are_refused_before_the_upgrade() {
         let body: Value = serde_json::from_str(&refused.body).unwrap();
         (refused.status, body["error"].as_str().unwrap().to_owned())
     };
-    let told = |status: u16, code: &str| (status, code.to_owned());
-    assert_eq!(refused("?runId=x"), told(404, "UNKNOWN_RUN"));
-    assert_eq!(refused("?runId=0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f"), told(404, "UNKNOWN_RUN"));
-    assert_eq!(refused("?since=1"), told(422, "BAD_VALUE"));
+    let refusal = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(refused("?runId=x"), refusal(404, "UNKNOWN_RUN"));
+    assert_eq!(refused("?runId=0197a3f0-6a1c-7cc3-98c8-1f2b6c0d4e5f"), refusal(404, "UNKNOWN_RUN"));
+    assert_eq!(refused("?since=1"), refusal(422, "BAD_VALUE"));
     let run = server.run(json!({}));
-    assert_eq!(refused(&format!("?runId={}&since=-1", id_of(&run))), told(422, "BAD_VALUE"));
+    assert_eq!(refused(&format!("?runId={}&since=-1", id_of(&run))), refusal(422, "BAD_VALUE"));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn runs_pit_19_and_ws_6_a_stalled_reader_gets_gap_and_snapshot_and_others_miss_n
     let at = whole["seq"].as_u64().unwrap();
     server.fine("PATCH", &run, json!({"name": "after"}));
     let after = until(&mut stalled, "run.patch");
-    assert!(seqs(&after).into_iter().eq(at + 1..=last + 1), "on behind the snapshot");
+    assert!(seqs(&after).into_iter().eq(at + 1..=last + 1), "on after the snapshot");
     drop(sightings);
     server.fine("PATCH", &run, json!({"name": "the end"}));
     reader.join().unwrap();
@@ -275,7 +275,7 @@ fn closed_in_silence(mut socket: Socket) -> Option<u16> {
             return code;
         }
     }
-    panic!("nobody closed it");
+    panic!("it was not closed");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The session of a node: what is said there reaches the node, and a client that only follows the
-//! session knows how the run stands.
+//! session knows the state of the run.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a person who watches is told: completions that were refused, whose session it is, and that
+//! What a person who watches is sent: completions that were refused, whose session it is, and that
 //! something happened in a workspace.
 
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn every_change_of_a_workspace_is_heard_of() {
     let second = stream.next().unwrap().id.unwrap();
     assert!(second > first);
     let mut late = Stream::open_with(&server, "/api/work/changes?workspace=w", None);
-    assert_eq!(late.next().unwrap().id, Some(second), "it begins where the workspace stands");
+    assert_eq!(late.next().unwrap().id, Some(second), "it begins at the head of the workspace");
     create("two");
     assert!(stream.next().unwrap().id > Some(second) && late.next().unwrap().id > Some(second));
     let refused = server.refused("GET", "/api/work/changes?workspace=%20", Value::Null);
