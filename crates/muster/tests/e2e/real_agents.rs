@@ -2,7 +2,7 @@
 //! of it leaves the machine.
 //!
 //! `cargo xtask test` installs the agents and runs these; `cargo xtask agents` runs them alone.
-//! They are ignored otherwise, because nobody has to have the agents installed.
+//! They are ignored otherwise, because the agents need not be installed.
 
 mod cases;
 mod cli;

@@ -12,9 +12,9 @@ pub(super) use super::{
 };
 use crate::runs::Client as _;
 
-/// What a tool without questions is told as.
+/// The events of a tool without questions.
 const UNASKED: [&str; 3] = ["tool.proposed", "tool.started", "tool.completed"];
-/// What a tool is told as that somebody was asked about and approved.
+/// The events of a tool that a person was asked about and approved.
 pub(super) const APPROVED: [&str; 5] =
     ["tool.proposed", "approval.requested", "approval.resolved", "tool.started", "tool.completed"];
 /// The same for one that was denied.
@@ -36,8 +36,8 @@ pub(super) fn a_plain_turn(cli: Cli) {
     stage.say("again", vec![Step::say("Still here.")]);
     stage.completed();
     assert_eq!((stage.final_text().as_str(), stage.session_id()), ("Still here.", session));
-    let told = stage.model.told("again");
-    assert_eq!(told[0].earlier, ["work"], "{told:?}");
+    let input = stage.model.told("again");
+    assert_eq!(input[0].earlier, ["work"], "{input:?}");
     stage.close();
 }
 
@@ -198,8 +198,8 @@ pub(super) fn a_session_is_resumed_after_the_server_was_killed(cli: Cli) {
     stage.server.fine("PATCH", &stage.run, json!({"status": "running"}));
     stage.completed();
     assert_eq!((stage.final_text().as_str(), stage.session_id()), ("I went on.", session));
-    let told = stage.model.told("work").pop().unwrap();
-    assert!(told.earlier.contains(&"before".to_owned()), "it has its session: {told:?}");
+    let input = stage.model.told("work").pop().unwrap();
+    assert!(input.earlier.contains(&"before".to_owned()), "it has its session: {input:?}");
     stage.close();
 }
 
@@ -216,18 +216,18 @@ pub(super) fn muster_s_own_tools(cli: Cli) {
     ];
     stage.say("work", steps);
     stage.completed();
-    let told = stage.model.told("work").pop().unwrap();
-    assert_eq!(told.outcomes.len(), 2, "{told:?}\n{}", stage.story());
+    let input = stage.model.told("work").pop().unwrap();
+    assert_eq!(input.outcomes.len(), 2, "{input:?}\n{}", stage.story());
     let asked = json!({"workspace": "agents", "task": "TASK-001"});
     let (status, task) = stage.server.call("tasks_resume_super", &asked).unwrap();
     let task = &task["result"];
     let total = &task["steps"]["total"];
     let progress = &task["target"]["progress"];
     assert_eq!((status, total, progress), (200, &json!(2), &json!(50)), "{task}");
-    assert!(stage.of_kind("approval.requested").is_empty(), "nobody is asked about them");
+    assert!(stage.of_kind("approval.requested").is_empty(), "no person is asked about them");
     let names: Vec<&Value> =
         stage.of_kind("tool.proposed").iter().map(|event| &event["tool"]["name"]).collect();
-    assert_eq!(names, ["tasks_macro_start", "tasks_macro_close_step"], "each is told once");
+    assert_eq!(names, ["tasks_macro_start", "tasks_macro_close_step"], "each is reported once");
     stage.close();
 }
 
@@ -255,8 +255,8 @@ pub(super) fn a_reset_forgets(cli: Cli) {
     stage.until("the reset", |event| event["type"] == "node.reset");
     stage.say("work", vec![Step::say("I know nothing.")]);
     stage.completed();
-    let told = stage.model.told("work").pop().unwrap();
-    assert!(told.earlier.is_empty(), "{told:?}");
+    let input = stage.model.told("work").pop().unwrap();
+    assert!(input.earlier.is_empty(), "{input:?}");
     assert_ne!(stage.session_id(), session);
     stage.close();
 }
@@ -289,7 +289,7 @@ pub(super) fn its_own_plan_is_shown(cli: Cli) {
     let plan = Step::plan(&[("Read the code", Progress::Pending)]);
     stage.say("work", vec![plan, Step::say("That is my plan.")]);
     stage.completed();
-    // gemini tells a plan only in words.
+    // gemini reports a plan only in words.
     if cli != Cli::Gemini {
         stage.wait_for("the plan", |stage| stage.shown()["todos"][0].is_object());
         let todo = stage.shown()["todos"][0].clone();
@@ -311,14 +311,14 @@ pub(super) fn a_model_is_chosen(cli: Cli) {
     let mut stage = Stage::open_with(cli, "skip", (json!({}), json!({ "model": model })));
     stage.say("work", vec![Step::say("It is me.")]);
     stage.completed();
-    let told = stage.model.told("work").pop().unwrap();
+    let input = stage.model.told("work").pop().unwrap();
     let name = model.rsplit('/').next().unwrap();
-    assert!(told.model.starts_with(name), "{}", told.model);
+    assert!(input.model.starts_with(name), "{}", input.model);
     stage.close();
 }
 
 /// What the server computes for a piece of text, all in all.
-#[expect(clippy::print_stdout, reason = "a figure for whoever runs this by hand")]
+#[expect(clippy::print_stdout, reason = "a figure for a run by hand")]
 pub(super) fn a_piece_of_text_costs_little(cli: Cli) {
     const PIECES: u32 = 600;
     const EACH_MAX: Duration = Duration::from_millis(1);

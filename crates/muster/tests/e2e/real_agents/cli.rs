@@ -13,7 +13,7 @@ use crate::program;
 
 /// Where the agents are installed: the folder that holds `node_modules`.
 const PLACE: &str = "MUSTER_TEST_AGENTS";
-/// Where the lines of all agents are kept, for whoever needs a recording.
+/// Where the lines of all agents are kept, for recordings.
 const WIRES: &str = "MUSTER_TEST_WIRES";
 
 /// An agent.
@@ -135,7 +135,7 @@ impl Cli {
         variables
     }
 
-    /// Writes what it reads in the home of whoever runs it.
+    /// Writes what it reads in the home of the user who runs it.
     pub(super) fn settle(self, home: &Path, model: &ScriptedModel) {
         let (file, text) = match self {
             Self::Codex => (".codex/config.toml", codex_config(model)),

@@ -59,7 +59,7 @@ pub(crate) struct Stage {
     pub(crate) run: String,
     /// Id of the agent's node.
     pub(crate) node: String,
-    /// Everything that happened, as the socket told it.
+    /// Everything that happened, as the socket sent it.
     pub(crate) events: Vec<Value>,
     socket: Socket,
     folder: TempDir,
@@ -135,7 +135,7 @@ impl Stage {
         self.server.fine("POST", &format!("{}/chat", self.run), json!({"content": content}));
     }
 
-    /// Waits for an event; answers it.
+    /// Waits for an event; returns it.
     pub(crate) fn until(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -149,7 +149,7 @@ impl Stage {
         }
     }
 
-    /// Waits for the end of the turn in flight; answers it.
+    /// Waits for the end of the turn in flight; returns it.
     pub(crate) fn ended(&mut self) -> Value {
         self.until("the end of the turn", |event| {
             let status = event["status"].as_str().unwrap_or_default();
@@ -177,7 +177,7 @@ impl Stage {
         self.events.iter().filter(|event| event["type"] == kind).collect()
     }
 
-    /// What happened to tools, in the order in which it was told.
+    /// What happened to tools, in the order in which it was sent.
     pub(crate) fn tool_story(&self) -> Vec<&str> {
         let kinds = self.events.iter().filter_map(|event| event["type"].as_str());
         kinds.filter(|kind| kind.starts_with("tool.") || kind.starts_with("approval.")).collect()
@@ -254,14 +254,14 @@ impl Stage {
         all.filter(|command| command.starts_with("sleep\0")).collect()
     }
 
-    /// Everything that was heard, for whoever has to find out why.
+    /// Everything that was heard, for finding out why.
     pub(crate) fn story(&self) -> String {
         const PATCHES: [&str; 4] = ["run.patch", "node.patch", "artifact.created", "node.progress"];
         let is_patch = |event: &&Value| PATCHES.iter().any(|kind| event["type"] == **kind);
         let lines = self.events.iter().filter(|event| !is_patch(event));
         let lines = lines.map(|event| format!("{event:.500}\n"));
-        let told = self.model.told("work").len();
-        let asked = format!("{told} questions, strangers: {:?}\n", self.model.strangers());
+        let count = self.model.told("work").len();
+        let asked = format!("{count} questions, strangers: {:?}\n", self.model.strangers());
         lines.collect::<String>() + &asked
     }
 

@@ -82,9 +82,9 @@ impl Alone {
         let said = program::stdout(&output) + &program::stderr(&output);
         assert!(output.status.success(), "{said}");
         assert_eq!(self.model.strangers(), Vec::<String>::new(), "nothing leaves the machine");
-        let told = self.model.told("work").pop();
-        let told = told.unwrap_or_else(|| panic!("it asked nothing: {said}"));
-        (said, told)
+        let input = self.model.told("work").pop();
+        let input = input.unwrap_or_else(|| panic!("it asked nothing: {said}"));
+        (said, input)
     }
 
     /// It was refused once, and the check passed on what it did then.
@@ -99,12 +99,12 @@ impl Alone {
 /// An agent that says at once that it is done, and works when it is refused.
 fn keeps(cli: Cli) {
     let alone = Alone::new(cli);
-    let (said, told) = alone.follow(vec![
+    let (said, input) = alone.follow(vec![
         Step::say("All tests pass."),
         Step::shell("echo good > state.txt"),
         Step::say("Now they do."),
     ]);
-    let heard = told.asked.concat();
+    let heard = input.asked.concat();
     assert!(heard.contains(FAILED), "{heard}\n{said}");
     alone.was_kept_once(&said);
 }
@@ -115,16 +115,16 @@ fn claude_completes_no_task_of_its_own_before_its_checks_hold() {
     let alone = Alone::new(Cli::Claude);
     let task = json!({"subject": "Make it good", "description": "It is bad."});
     let complete = json!({"taskId": "1", "status": "completed"});
-    let (said, told) = alone.follow(vec![
+    let (said, input) = alone.follow(vec![
         Step::tool("TaskCreate", &task),
         Step::tool("TaskUpdate", &complete),
         Step::shell("echo good > state.txt"),
         Step::tool("TaskUpdate", &complete),
         Step::say("Now it is done."),
     ]);
-    let [_, refused, _, accepted] = &told.outcomes[..] else { panic!("{told:#?}\n{said}") };
-    assert!(refused.contains(FAILED), "{told:#?}\n{said}");
-    assert!(!accepted.contains("check tests"), "{told:#?}\n{said}");
+    let [_, refused, _, accepted] = &input.outcomes[..] else { panic!("{input:#?}\n{said}") };
+    assert!(refused.contains(FAILED), "{input:#?}\n{said}");
+    assert!(!accepted.contains("check tests"), "{input:#?}\n{said}");
     alone.was_kept_once(&said);
 }
 

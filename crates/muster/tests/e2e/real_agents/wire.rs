@@ -20,7 +20,7 @@ const FIRST_PROMPT_MAX: Duration = Duration::from_millis(50);
 /// of our requests before the prompt, which is the one that opens its session or puts it into its
 /// mode. Both times are taken at the agent's own end of the wire. A busy machine can only make it
 /// later, so the best of several starts is held to the limit.
-#[expect(clippy::print_stdout, reason = "a figure for whoever runs this by hand")]
+#[expect(clippy::print_stdout, reason = "a figure for a run by hand")]
 pub(super) fn the_first_prompt_follows_at_once(cli: Cli) {
     // claude forgets without a new process.
     let profile = if cli == Cli::Claude { "per_turn_process = true\n" } else { "" };
