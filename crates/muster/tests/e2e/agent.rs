@@ -15,7 +15,7 @@ use crate::program;
 
 /// Somebody who calls operations, one after the other.
 pub(crate) trait Caller {
-    /// Calls an operation and answers its envelope; an error means that no answer came.
+    /// Calls an operation and returns its envelope; an error means that no answer came.
     fn call(&mut self, operation: &str, arguments: &Value) -> io::Result<Value>;
 }
 
@@ -85,7 +85,7 @@ impl Agent {
         Self { process: Killable(child), talk }
     }
 
-    /// Sends a request of the protocol and answers its result.
+    /// Sends a request of the protocol and returns its result.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let mut answer = self.talk.request(method, params).unwrap();
         assert!(answer["result"].is_object(), "{method}: {answer}");
@@ -97,7 +97,7 @@ impl Agent {
         self.process.0.id()
     }
 
-    /// Gives the conversation to somebody else, such as a thread; the process stays here.
+    /// Gives the conversation to another owner, such as a thread; the process stays here.
     pub(crate) fn part(self) -> (Killable, Talk) {
         (self.process, self.talk)
     }

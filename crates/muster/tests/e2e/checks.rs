@@ -129,7 +129,7 @@ fn nothing_runs_before_a_person_has_accepted_it_at_a_terminal() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("CHECK_UNTRUSTED"), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("muster trust"));
-    // An agent has a shell, but no terminal at which somebody types.
+    // An agent has a shell, but no terminal at which a person types.
     let work = project.folder.path().join("work");
     let store = project.store();
     let trust = program::muster(&["trust", text(&work), "--storage-dir", text(&store)]);

@@ -17,7 +17,7 @@ fn shown(variables: &[(&str, &str)], name: &str) -> Value {
     found.unwrap_or_else(|| panic!("{name}: {settings}")).clone()
 }
 
-/// Writes a file of settings; answers its path.
+/// Writes a file of settings; returns its path.
 fn configured(folder: &Path, text: &str) -> String {
     let path = folder.join("config.toml");
     fs::write(&path, text).unwrap();
@@ -158,7 +158,7 @@ fn a_server_is_found_while_it_runs_and_not_after_it_was_killed() {
         (&json!("set"), &url["source"]["kind"])
     );
     server.kill().unwrap();
-    assert_eq!(shown(&variables, "client.url")["value"], Value::Null, "nobody holds the lock");
+    assert_eq!(shown(&variables, "client.url")["value"], Value::Null, "no server holds the lock");
     let next = ServerProcess::start(program::path(), Path::new(&storage_dir), &[]).unwrap();
     let url = shown(&variables, "client.url");
     assert_eq!(url["value"], format!("http://{}", next.address()));

@@ -46,7 +46,7 @@ fn kills() -> u64 {
     }
 }
 
-/// Waits until so many writes are acknowledged, and then for a moment that nobody chose; false when
+/// Waits until N writes are acknowledged, and then for a random moment; false when
 /// the writes do not come.
 #[must_use]
 fn await_moment(count: &AtomicU64, wanted: u64, chance: &mut Chance) -> bool {
@@ -137,7 +137,7 @@ fn kill_under_load(
             scope.spawn(move || writer.work(&mut talk, count));
         }
         let wrote = await_moment(&count, chance.below(WRITES_BEFORE_KILL_MAX), chance);
-        // The writers end when nobody answers them: the kills come before every complaint.
+        // The writers end when no process answers them: the kills come before every complaint.
         server.kill().unwrap();
         let so_far = beside_count.load(Ordering::Relaxed);
         let went_on = await_moment(&beside_count, so_far + 1 + chance.below(20), chance);

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::program;
 
-/// How long a demo that was told to end may take.
+/// How long a demo may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
@@ -20,9 +20,10 @@ fn a_scripted_team_fails_its_check_mends_it_and_is_done() {
     let folder = home.path().join("demo");
     let arguments = ["demo", "--once", "--pace", "1", "--json", "--dir", folder.to_str().unwrap()];
     let output = program::run(&arguments);
-    let told = program::stdout(&output);
-    assert!(output.status.success(), "{}\n{told}", program::stderr(&output));
-    let events: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let printed = program::stdout(&output);
+    assert!(output.status.success(), "{}\n{printed}", program::stderr(&output));
+    let events: Vec<Value> =
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for (number, event) in (1..).zip(&events) {
         assert_eq!(event["seq"], number, "no event is missing or out of order");
     }
@@ -62,8 +63,8 @@ fn a_demo_that_nobody_reads_any_more_ends_when_it_is_told_to() {
     let asks = |line: &String| line.contains("\"approval.requested\"");
     assert!(lines.any(|line| line.as_ref().is_ok_and(asks)), "it waits for an approval");
     drop(lines);
-    let told = Command::new("kill").args(["-TERM", &demo.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let killed = Command::new("kill").args(["-TERM", &demo.id().to_string()]).status().unwrap();
+    assert!(killed.success());
     let since = Instant::now();
     while demo.try_wait().unwrap().is_none() {
         if since.elapsed() > PATIENCE {

@@ -40,9 +40,9 @@ fn the_printed_link_signs_one_browser_in_as_a_person() {
     let again = sign_in(&server, &json!({"code": code(&server)}));
     assert_eq!(again.status, 401, "a code works once");
     assert_eq!(again.json().unwrap()["error"]["code"], "UNAUTHORIZED");
-    let told = server.send(&with(secret, "GET", "/api/session")).unwrap().json().unwrap();
-    assert_eq!((&told["role"], &told["passphrase"]), (&json!("person"), &json!(false)));
-    assert_eq!(told["session"], browser["session"]);
+    let shown = server.send(&with(secret, "GET", "/api/session")).unwrap().json().unwrap();
+    assert_eq!((&shown["role"], &shown["passphrase"]), (&json!("person"), &json!(false)));
+    assert_eq!(shown["session"], browser["session"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn health_is_public_and_says_no_more_than_it_must() {
     assert_eq!(body["version"], env!("CARGO_PKG_VERSION"));
     assert!(body["store"]["engine"].as_str().unwrap().starts_with("SQLite"), "{body}");
     let directory = server.storage_dir().to_str().unwrap();
-    assert!(!reply.text().contains(directory), "paths are nobody's business: {body}");
+    assert!(!reply.text().contains(directory), "paths stay private: {body}");
 }
 
 #[test]

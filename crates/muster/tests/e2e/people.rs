@@ -52,7 +52,7 @@ impl Desk {
         answer(&output)["result"].take()
     }
 
-    /// Runs a command and expects its exit code; answers stdout.
+    /// Runs a command and expects its exit code; returns stdout.
     fn read(&self, words: &[&str]) -> String {
         let output =
             run(&[words, &["--storage-dir", self.storage_dir().to_str().unwrap()]].concat());
@@ -61,7 +61,7 @@ impl Desk {
         stdout(&output)
     }
 
-    /// Runs a command that may fail; answers its exit code and what it said on stderr.
+    /// Runs a command that may fail; returns its exit code and what it said on stderr.
     fn attempt(&self, words: &[&str], input: &str) -> (Option<i32>, String) {
         let words = [words, &["--storage-dir", self.storage_dir().to_str().unwrap()]].concat();
         let output = run_with_input(&words, input);
@@ -251,7 +251,7 @@ fn an_agent_may_stop_only_when_begun_steps_have_passed_their_gate() {
     }
     assert_eq!(stop("{\"hook_event_name\":\"Stop\",\"stop_hook_active\":false}").0, Some(2));
     assert_eq!(stop("not json").0, Some(2));
-    assert_eq!(stop("{\"stop_hook_active\":true}").0, Some(0), "told once in this turn");
+    assert_eq!(stop("{\"stop_hook_active\":true}").0, Some(0), "refused once in this turn");
     let verify = json!({"task": "TASK-001", "path": "s:1", "checkpoints": "gate"});
     desk.call("tasks_verify", verify);
     assert_eq!(stop("").0, Some(2), "proof is missing");

@@ -1,4 +1,4 @@
-//! Several processes on one store: everybody is served, nobody gets an error, nothing is lost, and
+//! Several processes on one store: every caller is served, none gets an error, nothing is lost, and
 //! everybody sees what the others wrote.
 
 use std::{
@@ -45,7 +45,7 @@ fn note(caller: &mut impl Caller, task: &str, text: &str) -> Value {
     write(caller, "tasks_note", json!({"task": task, "path": "s:0", "note": text}))
 }
 
-/// A plan with so many tasks of one step; answers their ids.
+/// A plan with N tasks of one step; returns their ids.
 fn prepare(caller: &mut impl Caller, tasks: usize) -> Vec<String> {
     let plan = write(caller, "tasks_create", json!({"kind": "plan", "title": "Shared"}));
     let task = |number: usize| {
@@ -57,7 +57,7 @@ fn prepare(caller: &mut impl Caller, tasks: usize) -> Vec<String> {
     (0..tasks).map(|number| id(number).as_str().unwrap().to_owned()).collect()
 }
 
-/// Every event behind a position, in order.
+/// Every event after a position, in order.
 fn events(caller: &mut impl Caller, after: u64) -> Vec<Value> {
     let mut events = Vec::new();
     let mut since = json!(after);
@@ -194,7 +194,7 @@ fn signal(process: u32, name: &str) {
 }
 
 /// Stops the agent again and again until it is caught while it holds the store's write lock;
-/// answers the refusal that this process then gets, and after which time.
+/// returns the refusal that this process then gets, and after which time.
 fn stop_while_writing(process: u32, app: &App, task: &str) -> Option<(Value, Duration)> {
     let mut chance = Chance::new(7);
     let deadline = Instant::now() + PATIENCE;

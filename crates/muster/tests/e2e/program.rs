@@ -1,4 +1,4 @@
-//! Starts the program under test, away from the settings of whoever runs the tests.
+//! Starts the program under test, without the settings of the user who runs the tests.
 
 use std::{
     io::Write as _,

@@ -139,7 +139,7 @@ fn only_a_person_at_a_terminal_sets_a_check_aside() {
     assert!(yes.contains("on these files") && yes.contains("tests is set aside"), "{yes}");
     let proof = work.proof();
     assert_eq!(proof["checks"][0]["state"], "waived");
-    assert_eq!(proof["checks"][0]["verdict"], "failed", "it stands beside what it replaces");
+    assert_eq!(proof["checks"][0]["verdict"], "failed", "it is beside what it replaces");
     let waiver = &proof["checks"][0]["waivers"][0];
     assert_eq!(
         (&waiver["reason"], &waiver["by"]["kind"]),

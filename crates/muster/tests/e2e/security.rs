@@ -172,7 +172,7 @@ fn no_or_a_wrong_token_is_refused_on_every_route_but_the_public_ones() {
             let reply = server.send(&request).unwrap();
             let what = format!("{method} {path} with {value:?}");
             if path.starts_with("/assets/") {
-                assert_eq!(reply.status, 404, "{what}: no such file, whoever asks");
+                assert_eq!(reply.status, 404, "{what}: no such file for any caller");
             } else if path == "/api/session" {
                 assert_eq!(reply.status, 400, "{what}: no sign-in in the body");
             } else if is_public {

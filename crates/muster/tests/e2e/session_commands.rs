@@ -31,7 +31,7 @@ impl Desk {
         [words, &["--storage-dir", self.storage().to_str().unwrap()]].concat()
     }
 
-    /// Runs a command that has to succeed without complaint; answers stdout.
+    /// Runs a command that has to succeed without complaint; returns stdout.
     fn read(&self, words: &[&str]) -> String {
         let output = run(&self.words(words));
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{words:?}");
@@ -42,7 +42,7 @@ impl Desk {
         serde_json::from_str(&self.read(words)).unwrap()
     }
 
-    /// Runs a command that has to fail; answers its complaint.
+    /// Runs a command that has to fail; returns its complaint.
     fn complaint(&self, words: &[&str]) -> String {
         let output = run(&self.words(words));
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{words:?}");
@@ -56,7 +56,7 @@ impl Desk {
         stdout(&command.env("MUSTER_CTREES_ENABLED", "1").output().unwrap())
     }
 
-    /// Makes a session with the command; answers its id.
+    /// Makes a session with the command; returns its id.
     fn session(&self, flags: &[&str]) -> String {
         self.read(&[&["session", "new"], flags].concat()).trim().to_owned()
     }
@@ -127,7 +127,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         self.child.kill().unwrap_or_default();
         self.child.wait().unwrap();
     }

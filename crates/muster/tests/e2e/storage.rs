@@ -13,15 +13,15 @@ use crate::program::{answer, run, stderr, stdout};
 
 const PLANS: usize = 12;
 
-/// Runs a command on a store; answers its exit code and what it said on both channels.
-fn told(storage_dir: &Path, words: &[&str]) -> (Option<i32>, String) {
+/// Runs a command on a store; returns its exit code and what it said on both channels.
+fn exit_and_output(storage_dir: &Path, words: &[&str]) -> (Option<i32>, String) {
     let output = run(&[words, &["--storage-dir", storage_dir.to_str().unwrap()]].concat());
     (output.status.code(), stdout(&output) + &stderr(&output))
 }
 
 fn create_plan(storage_dir: &Path) {
     let words = ["call", "tasks_create", "--workspace", "w", "--kind", "plan", "--title", "Kept"];
-    let (code, said) = told(storage_dir, &words);
+    let (code, said) = exit_and_output(storage_dir, &words);
     assert_eq!(code, Some(0), "{said}");
 }
 
@@ -52,7 +52,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn doctor_leaves_the_files_of_a_killed_store_as_they_are() {
     let home = killed();
     let before = files(home.path());
-    let (code, said) = told(home.path(), &["doctor"]);
+    let (code, said) = exit_and_output(home.path(), &["doctor"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("sound"), "{said}");
     assert!(files(home.path()) == before);
@@ -67,20 +67,20 @@ fn a_torn_log_is_reported_left_alone_and_kept_by_the_next_start() {
     bytes[middle] ^= 1;
     fs::write(&log, &bytes).unwrap();
     let before = files(home.path());
-    let (code, said) = told(home.path(), &["doctor"]);
+    let (code, said) = exit_and_output(home.path(), &["doctor"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("the log is torn at frame"), "{said}");
     let target = home.path().join("copy");
-    let (code, said) = told(home.path(), &["backup", target.to_str().unwrap()]);
-    assert_eq!(code, Some(1), "half of a store is no backup: {said}");
+    let (code, said) = exit_and_output(home.path(), &["backup", target.to_str().unwrap()]);
+    assert_eq!(code, Some(1), "half of a store is not a backup: {said}");
     assert!(files(home.path()) == before, "not a byte differs");
 
-    let (code, said) = told(home.path(), &["tasks", "--workspace", "w"]);
+    let (code, said) = exit_and_output(home.path(), &["tasks", "--workspace", "w"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("torn") && said.contains("damaged-1"), "{said}");
     assert!(fs::read(home.path().join("damaged-1/muster.db-wal")).unwrap() == bytes);
     create_plan(home.path());
-    let (code, said) = told(home.path(), &["doctor"]);
+    let (code, said) = exit_and_output(home.path(), &["doctor"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("damaged-1"), "{said}");
 }
@@ -91,7 +91,7 @@ fn where_there_is_no_store_none_is_made() {
     let copy = home.path().join("copy");
     let commands = [&["doctor"][..], &["backup", copy.to_str().unwrap()], &["tasks"]];
     for command in &commands[..2] {
-        let (code, said) = told(home.path(), command);
+        let (code, said) = exit_and_output(home.path(), command);
         assert_eq!(code, Some(1), "{command:?}: {said}");
         assert!(said.contains("there is no store"), "{command:?}: {said}");
     }
@@ -99,7 +99,7 @@ fn where_there_is_no_store_none_is_made() {
     create_plan(home.path());
     fs::remove_file(home.path().join("muster.db")).unwrap();
     for command in commands {
-        let (code, said) = told(home.path(), command);
+        let (code, said) = exit_and_output(home.path(), command);
         assert_eq!(code, Some(1), "{command:?}: {said}");
         assert!(said.contains("the file is gone"), "{command:?}: {said}");
     }
@@ -155,8 +155,8 @@ fn compacting_gives_room_back_and_a_dry_run_only_says_so() {
     let done = report(&[]);
     assert_eq!(done["trash"], planned["trash"]);
     assert!(!trash.join(&old).exists() && trash.join("mine").exists());
-    assert_eq!(told(home.path(), &["doctor"]).0, Some(0));
-    let (code, said) = told(home.path(), &["tasks", "--workspace", "w"]);
+    assert_eq!(exit_and_output(home.path(), &["doctor"]).0, Some(0));
+    let (code, said) = exit_and_output(home.path(), &["tasks", "--workspace", "w"]);
     assert!(code == Some(0) && said.contains("Kept"), "{said}");
 }
 
@@ -180,7 +180,7 @@ fn every_released_store_opens_and_replays() {
         let home = tempfile::tempdir().unwrap();
         fs::copy(&path, home.path().join("muster.db")).unwrap();
         let examined = || {
-            let (code, report) = told(home.path(), &["doctor", "--json"]);
+            let (code, report) = exit_and_output(home.path(), &["doctor", "--json"]);
             assert_eq!(code, Some(0), "{}: {report}", path.display());
             let report: Value = serde_json::from_str(&report).unwrap();
             assert_eq!(report["sound"], true, "{report}");

@@ -37,7 +37,7 @@ impl Bench {
         answer(&output)
     }
 
-    /// Runs a command on a store; answers its exit code and everything it said.
+    /// Runs a command on a store; returns its exit code and everything it said.
     fn run(&self, store: &str, words: &[&str]) -> (Option<i32>, String) {
         let storage_dir = self.path(store);
         let output = run(&[words, &["--storage-dir", storage_dir.to_str().unwrap()]].concat());
@@ -237,7 +237,7 @@ fn an_import_happens_whole_or_not_at_all() {
     fs::write(&manifest, described.to_string()).unwrap();
     fs::write(&log, whole.replace('\n', "\r\n")).unwrap();
     let (code, said) = bench.import("second", "out");
-    assert_eq!(code, Some(0), "other line ends are no change: {said}");
+    assert_eq!(code, Some(0), "other line ends are not a change: {said}");
 }
 
 #[test]

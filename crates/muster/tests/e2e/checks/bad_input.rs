@@ -78,7 +78,7 @@ fn processes_that_multiply_end_with_their_check() {
 /// A check that behaves badly, and what is said about it.
 struct BadCheck {
     name: &'static str,
-    /// `MARK` stands for a number that no other process has in its command line.
+    /// `MARK` is replaced by a number that no other process has in its command line.
     definition: &'static str,
     /// None if it could not be judged.
     verdict: Option<&'static str>,

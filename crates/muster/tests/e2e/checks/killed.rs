@@ -69,7 +69,7 @@ fn payload<'a>(line: &'a Value, kind: &str) -> Option<&'a Value> {
 /// What was counted over many kills.
 struct Figures {
     kills: usize,
-    told: usize,
+    reported: usize,
     /// Verdicts that were printed and are not in the log.
     lost: Vec<String>,
     /// Verdicts in the log that the check cannot have come to.
@@ -83,10 +83,10 @@ struct Figures {
 impl Figures {
     #[expect(clippy::print_stdout, reason = "the figures are what a full run is for")]
     fn print(&self) {
-        let Self { kills, told, lost, invented, interrupted, .. } = self;
+        let Self { kills, reported, lost, invented, interrupted, .. } = self;
         let Self { processes_left, checkouts_left, took, .. } = self;
         println!(
-            "{kills} kills, {told} verdicts told, {} lost, {} invented, {interrupted} runs \
+            "{kills} kills, {reported} verdicts printed, {} lost, {} invented, {interrupted} runs \
              interrupted, {processes_left} processes and {checkouts_left} checkouts left, {} s",
             lost.len(),
             invented.len(),
@@ -99,7 +99,7 @@ impl Figures {
 fn kill_checks(project: &Project) -> BTreeMap<String, String> {
     let (work, store) = (project.path("work"), project.store());
     let mut chance = Chance::new(SEED);
-    let mut told = BTreeMap::new();
+    let mut reported = BTreeMap::new();
     for round in 0..kills() {
         let name = ["good", "bad", "copied"][round % 3];
         let place = ["--dir", text(&work), "--storage-dir", text(&store)];
@@ -112,10 +112,10 @@ fn kill_checks(project: &Project) -> BTreeMap<String, String> {
         let printed = child.wait_with_output().unwrap().stdout;
         if let Ok(report) = serde_json::from_slice::<Value>(&printed) {
             let row = &report["checks"][0];
-            told.insert(word(&row["run"]), word(&row["verdict"]));
+            reported.insert(word(&row["run"]), word(&row["verdict"]));
         }
     }
-    told
+    reported
 }
 
 /// Verdicts in the log that no run of the check can explain: another one than the check always
@@ -145,18 +145,18 @@ fn no_kill_loses_or_invents_a_verdict_takes_time() {
     project.write("muster.toml", &checks);
     project.write("test.sh", &format!("(setsid sleep {marker} &)\nsleep 0.2\n"));
     project.trust("yes");
-    let told = kill_checks(&project);
+    let reported = kill_checks(&project);
     assert!(!project.check(&["bad"]).status.success(), "and what is left of the last is ended");
     let runs = Runs::of(&project.exported("export"));
     assert_eq!(runs.checks.len(), runs.ends.len(), "every run has ended");
     let checkouts = fs::read_dir(project.store().join("checks/clean"));
     let left =
         checkouts.into_iter().flatten().filter(|entry| entry.as_ref().unwrap().path().is_dir());
-    let lost = told.iter().filter(|(run, verdict)| runs.ends[*run].as_ref() != Some(verdict));
+    let lost = reported.iter().filter(|(run, verdict)| runs.ends[*run].as_ref() != Some(verdict));
     let ended = fs::read_to_string(ended).map_or(0, |ended| ended.lines().count());
     let figures = Figures {
         kills: kills(),
-        told: told.len(),
+        reported: reported.len(),
         lost: lost.map(|(run, verdict)| format!("{run}: {verdict}")).collect(),
         invented: invented(&runs, ended),
         interrupted: runs.ends.values().filter(|verdict| verdict.is_none()).count(),

@@ -30,11 +30,11 @@ use subjects::{call, rich, small};
 const BUDGET_MAX: u64 = 20_000;
 /// Budgets up to this one are all asked for, also in a quick sweep.
 const EVERY_BUDGET_TO: u64 = 200;
-/// Every so many budgets are asked for in a quick sweep.
+/// In a quick sweep, one in N budgets is tried.
 const STRIDE: u64 = 97;
 /// So many budgets are asked for through calls.
 const CALLS: usize = 40;
-/// Pages are followed under so many budgets.
+/// Pages are followed under N budgets.
 const FOLLOWED: u64 = 50;
 
 /// Which budgets to ask for.
@@ -188,7 +188,7 @@ fn shedding(surface: &InProcess, tool: &str, arguments: &Value, full: &Value) ->
             })
         }
         "tasks_context" => {
-            // A page without rows goes on behind number 0; an empty list has no further page.
+            // A page without rows goes on after number 0; an empty list has no further page.
             let lists = ["plans", "tasks"].map(|list| context_cursor(surface, arguments, list, 0));
             let empty = lists.iter().find_map(Value::as_str).unwrap_or_default();
             shed::context((0, 0), empty.trim_start_matches("0@"))
@@ -354,7 +354,7 @@ const fn paged(
 }
 
 impl Paged {
-    /// What tells the rows of a list apart.
+    /// What distinguishes the rows of a list.
     fn name(row: &Value) -> String {
         let keys = ["event_id", "evidence_id", "id", "seq", "from", "to"];
         let parts = keys.map(|key| row.get(key).map(ToString::to_string).unwrap_or_default());

@@ -20,7 +20,7 @@ const REPEATED_MAX: usize = 3;
 pub(crate) struct Findings {
     /// Acknowledged writes, each of which was looked for after every kill that followed.
     pub(crate) acknowledged: usize,
-    /// Acknowledged writes that were not found as they had been told.
+    /// Acknowledged writes that were not found as they were acknowledged.
     pub(crate) lost: Vec<String>,
     /// Calls under way at a kill.
     pub(crate) doubtful: usize,
@@ -39,13 +39,13 @@ pub(crate) fn doctor_is_content(storage_dir: &Path) {
     assert!(output.status.success(), "{report:#}");
 }
 
-/// Compares what the writers were told with what is there, and repeats calls that carry a key.
+/// Compares what was acknowledged with what is there, and repeats calls that carry a key.
 pub(crate) fn compare(writers: &mut [Writer], caller: &mut impl Caller, findings: &mut Findings) {
     let log = Log::read(caller);
     log.holds_only_whole_calls();
     for writer in writers.iter() {
         findings.acknowledged += writer.acknowledged.len() - writer.acknowledged_before;
-        findings.lost.extend(writer.acknowledged.iter().filter_map(|told| log.lost(told)));
+        findings.lost.extend(writer.acknowledged.iter().filter_map(|write| log.lost(write)));
         if let Some(task) = writer.acknowledged.iter().rev().find_map(Acknowledged::task) {
             log.agrees_with_radar(task, caller);
         }
@@ -61,11 +61,11 @@ pub(crate) fn compare(writers: &mut [Writer], caller: &mut impl Caller, findings
 /// A repetition of an acknowledged call gets the same answer and does nothing.
 fn repeat_acknowledged(writer: &Writer, caller: &mut impl Caller) -> usize {
     let new = &writer.acknowledged[writer.acknowledged_before..];
-    let keyed = new.iter().rev().filter(|told| told.sent.is_keyed()).take(REPEATED_MAX);
-    let repeat = |told: &Acknowledged| {
-        let again = call(caller, &told.sent);
+    let keyed = new.iter().rev().filter(|write| write.sent.is_keyed()).take(REPEATED_MAX);
+    let repeat = |write: &Acknowledged| {
+        let again = call(caller, &write.sent);
         assert_eq!(again["context"]["replayed"], true, "{again:#}");
-        assert_eq!(again["result"], told.envelope["result"]);
+        assert_eq!(again["result"], write.envelope["result"]);
     };
     keyed.map(repeat).count()
 }
@@ -122,15 +122,15 @@ impl Log {
     }
 
     /// What is missing of an acknowledged call, if anything is.
-    fn lost(&self, told: &Acknowledged) -> Option<String> {
-        let result = &told.envelope["result"];
+    fn lost(&self, write: &Acknowledged) -> Option<String> {
+        let result = &write.envelope["result"];
         let events = result["events"].as_array().cloned();
         let events = events.unwrap_or_else(|| vec![result["event"].clone()]);
         let missing = events.iter().find(|event| {
             let seq = event["seq"].as_u64().unwrap();
             self.0.get(&seq) != Some(event)
         });
-        missing.map(|event| format!("{event} of {:?}", told.sent))
+        missing.map(|event| format!("{event} of {:?}", write.sent))
     }
 
     /// A new task has its steps, a closed step its confirmation right before: calls of several

@@ -1,4 +1,4 @@
-//! A caller that writes without pause and remembers what it was told.
+//! A caller that writes without pause and remembers what was acknowledged.
 
 use std::{
     collections::VecDeque,
@@ -14,7 +14,7 @@ use crate::agent::Caller;
 pub(crate) const WORKSPACE: &str = "crash";
 /// Steps of a new task.
 const STEPS: u64 = 3;
-/// One call in so many carries an idempotency key.
+/// One call in N carries an idempotency key.
 const KEYED_ONE_IN: u64 = 4;
 
 /// A call as it was sent.
@@ -83,7 +83,7 @@ impl Writer {
         }
     }
 
-    /// Writes until nobody answers any more; counts what was acknowledged.
+    /// Writes until no process answers any more; counts what was acknowledged.
     pub(crate) fn work(&mut self, caller: &mut impl Caller, count: &AtomicU64) {
         self.acknowledged_before = self.acknowledged.len();
         loop {
@@ -114,7 +114,7 @@ impl Writer {
             (Some(_), Some(task)) => change(task, &label, &mut self.chance),
         };
         arguments["workspace"] = json!(WORKSPACE);
-        // A confirmation cannot be told from another one like it, so it is never repeated.
+        // A confirmation looks like another one of its kind, so it is never repeated.
         if operation != "tasks_verify" && self.chance.one_in(KEYED_ONE_IN) {
             arguments["idempotency_key"] = json!(label);
         }

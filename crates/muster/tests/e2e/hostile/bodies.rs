@@ -63,7 +63,7 @@ fn what_strangers_send_is_not_kept_while_it_arrives() {
         ("/api/session", MIB),
     ] {
         let before = resident(server.id());
-        // All but the last bytes: whoever waits for the whole body keeps it all.
+        // All but the last bytes: a server that waits for the whole body keeps it all.
         let open: Vec<Connection> = (0..32)
             .map(|_| {
                 let head = Request::new("POST", path)

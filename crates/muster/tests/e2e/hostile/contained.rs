@@ -47,13 +47,13 @@ while read -r line; do case "$line" in
 esac; done''']
 "#;
 /// A user with few rights that every system has, for tests that root runs. Not `nobody`: in a user
-/// namespace its number stands for everybody else.
+/// namespace its number means all other users.
 pub(super) const DAEMON: u32 = 1;
 
 /// What a server has to contain its agents with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ground {
-    /// What there is for whoever runs the tests: for root, a mount namespace.
+    /// What there is for the user who runs the tests: for root, a mount namespace.
     AsItIs,
     /// A user namespace, because the server runs without the rights of root.
     User,
@@ -163,12 +163,12 @@ fn raid(fortress: &Fortress) -> Raid {
     ground.hand_over(dir.path());
     ground.hand_over(outside.path());
     let mark = format!("muster-{}", dir.path().file_name().unwrap().to_str().unwrap());
-    let told = |name: &str, text: &Path| {
+    let keep = |name: &str, text: &Path| {
         fs::write(dir.path().join(name), text.to_str().unwrap()).unwrap();
     };
-    told("where.txt", server.storage_dir());
-    told("outside.txt", outside.path());
-    told("mark.txt", Path::new(&mark));
+    keep("where.txt", server.storage_dir());
+    keep("outside.txt", outside.path());
+    keep("mark.txt", Path::new(&mark));
     let _bystander = Bystander::beside();
     let run = started(server, dir.path(), json!({}));
     let node = agent(server, &run, "thief", json!({}));

@@ -1,4 +1,4 @@
-//! Files of a store that are taken away, damaged or put back while nobody expects it.
+//! Files of a store that are taken away, damaged or put back unexpectedly.
 
 use std::{fs, path::Path};
 
@@ -14,8 +14,8 @@ fn plan(title: &str) -> Value {
     json!({"workspace": "w", "kind": "plan", "title": title})
 }
 
-/// Runs a command on a store; answers its exit code and what it said on both channels.
-fn told(storage_dir: &Path, words: &[&str]) -> (Option<i32>, String) {
+/// Runs a command on a store; returns its exit code and what it said on both channels.
+fn exit_and_output(storage_dir: &Path, words: &[&str]) -> (Option<i32>, String) {
     let output = run(&[words, &["--storage-dir", storage_dir.to_str().unwrap()]].concat());
     (output.status.code(), stdout(&output) + &stderr(&output))
 }
@@ -44,7 +44,7 @@ fn nothing_is_written_to_a_store_whose_files_were_removed() {
         fs::rename(&aside, &here).unwrap();
         let (status, back) = server.call("tasks_create", &plan("After")).unwrap();
         assert_eq!(status, 200, "{file}: {back}");
-        let (code, said) = told(server.storage_dir(), &["doctor"]);
+        let (code, said) = exit_and_output(server.storage_dir(), &["doctor"]);
         assert_eq!(code, Some(0), "{file}: {said}");
     }
 }
@@ -54,11 +54,11 @@ fn a_damaged_store_is_not_backed_up_as_if_it_were_whole() {
     let home = tempfile::tempdir().unwrap();
     for _ in 0..40 {
         let words = ["call", "tasks_create", "--workspace", "w", "--kind", "plan", "--title", "P"];
-        assert_eq!(told(home.path(), &words).0, Some(0));
+        assert_eq!(exit_and_output(home.path(), &words).0, Some(0));
     }
     let target = home.path().join("copy");
     let words = ["backup", target.to_str().unwrap()];
-    assert_eq!(told(home.path(), &words).0, Some(0));
+    assert_eq!(exit_and_output(home.path(), &words).0, Some(0));
     fs::remove_file(&target).unwrap();
     let file = home.path().join("muster.db");
     let mut bytes = fs::read(&file).unwrap();
@@ -68,7 +68,7 @@ fn a_damaged_store_is_not_backed_up_as_if_it_were_whole() {
         bytes[page * 2048..page * 2048 + 64].fill(0xA5);
     }
     fs::write(&file, bytes).unwrap();
-    let (code, said) = told(home.path(), &words);
+    let (code, said) = exit_and_output(home.path(), &words);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("no backup was written"), "{said}");
     let left: Vec<String> = fs::read_dir(home.path())
@@ -88,7 +88,7 @@ fn the_newer_file_of_a_run_outlives_a_restored_backup() {
     server.wait(std::time::Duration::from_secs(30)).unwrap();
     let home = server.storage_dir();
     let backup = dir.path().join("backup.db");
-    assert_eq!(told(home, &["backup", backup.to_str().unwrap()]).0, Some(0));
+    assert_eq!(exit_and_output(home, &["backup", backup.to_str().unwrap()]).0, Some(0));
     let file = home.join("runs").join(id_of(&path)).join("events.jsonl");
 
     // Work that only the newer store and the file know of.
@@ -109,7 +109,7 @@ fn the_newer_file_of_a_run_outlives_a_restored_backup() {
     let restored = ServerProcess::start(program::path(), home, &[]).unwrap();
     assert_eq!(nodes(&restored, &path), 0);
     drop_gently(restored);
-    let (code, said) = told(home, &["doctor", "--rebuild-runs"]);
+    let (code, said) = exit_and_output(home, &["doctor", "--rebuild-runs"]);
     assert_eq!(code, Some(0), "{said}");
     let kept = fs::read_dir(file.parent().unwrap())
         .unwrap()

@@ -39,7 +39,7 @@ fn serve_inside(dir: &Path) -> ServerProcess {
     ServerProcess::start(program::path(), &store, &[]).unwrap()
 }
 
-/// Has an agent make these calls; answers its results by the ids of the calls.
+/// Has an agent make these calls; returns its results by the ids of the calls.
 fn results(server: &ServerProcess, dir: &Path, calls: &[Value]) -> Vec<Value> {
     let line = |(number, call): (usize, &Value)| {
         let name = &call["name"];

@@ -1,5 +1,5 @@
-//! Processes that leave their session, their parents and their environment behind, and still end
-//! with their node. Only Linux hands orphans over to whoever asks for them.
+//! Processes that leave their session, their parents and their environment, and still end
+//! with their node. Only Linux hands orphans over to a process that asks for them.
 
 #![cfg(target_os = "linux")]
 
@@ -18,7 +18,7 @@ use crate::{
     runs::{Client as _, PATIENCE, agent, started, until},
 };
 
-/// Agents that start a process which nothing but its arguments tells from any other: how each of
+/// Agents that start a process which differs from others only in its arguments: how each of
 /// them starts it, what it does then, and what it does once it has no more input.
 const ESCAPES: [(&str, &str, &str, &str); 4] = [
     ("stays", "setsid", FINISHED, ""),
@@ -67,7 +67,7 @@ fn group_of(process: u32) -> String {
     line.split(' ').nth(4).unwrap().to_owned()
 }
 
-/// Lets the agent of a profile start a process with a mark of its own; answers the node and the
+/// Lets the agent of a profile start a process with a mark of its own; returns the node and the
 /// mark.
 fn escaped(server: &ServerProcess, ground: Ground, profile: &str) -> (String, String, TempDir) {
     let dir = tempfile::tempdir().unwrap();
@@ -120,7 +120,7 @@ fn a_process_that_left_everything_behind_ends_when_its_killed_server_starts_agai
     let escapes = ["stays", "lingers"].map(|profile| escaped(&server, Ground::AsItIs, profile));
     server.kill().unwrap();
     for (_, mark, _) in &escapes {
-        assert_eq!(named(mark), 1, "nobody is there to end it");
+        assert_eq!(named(mark), 1, "no process is there to end it");
     }
     let _again = ServerProcess::start(program::path(), server.storage_dir(), &[]).unwrap();
     for (node, mark, _) in &escapes {

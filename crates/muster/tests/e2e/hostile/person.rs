@@ -33,7 +33,7 @@ fn an_agent_that_reads_the_token_cannot_approve_itself() {
     let required = (403, json!("PERSON_REQUIRED"));
     let approved = json!({"resolution": {"status": "approved"}});
     assert_eq!(as_agent(&server, "POST", &path, &approved), required);
-    // A browser that is signed in with the token is no person either.
+    // A browser that is signed in with the token is not a person either.
     let sign_in = Request::new("POST", "/api/session").json(&json!({"token": server.token()}));
     let session = server.send(&sign_in).unwrap().json().unwrap();
     assert_eq!(session["session"]["role"], "agent");
@@ -72,8 +72,8 @@ fn rights_limits_commands_and_deletion_are_a_person_s() {
         ("POST", "/api/work/waivers", json!({})),
         ("POST", "/api/work/reviews", json!({})),
     ] {
-        let told = as_agent(&server, method, path, &body);
-        assert_eq!(told, (403, json!("PERSON_REQUIRED")), "{method} {path} {body}");
+        let outcome = as_agent(&server, method, path, &body);
+        assert_eq!(outcome, (403, json!("PERSON_REQUIRED")), "{method} {path} {body}");
     }
     let shown = server.see(&run)["run"].clone();
     assert_eq!((&shown["checks"], shown["budget"]["maxTurns"].as_u64()), (&json!([]), None));

@@ -21,7 +21,11 @@ fn a_project_is_accepted_as_it_was_shown() {
     let new = stage.project();
     assert_eq!((&new["state"], &new["workspace"]), (&json!("new"), &json!("acme")), "{new:#}");
     assert_eq!(new["found"]["touched_by"]["name"], "ada", "{new:#}");
-    assert_eq!(stage.server.see("/api/projects"), json!({"projects": []}), "nobody decided yet");
+    assert_eq!(
+        stage.server.see("/api/projects"),
+        json!({"projects": []}),
+        "nothing is decided yet"
+    );
     let digest = stage.found();
     assert_eq!(stage.as_agent(DECIDE, &stage.decision("accept", &digest)), person_required());
     let stale = stage.refused("POST", DECIDE, stage.decision("accept", &"0".repeat(64)));

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Stage, until};
 
-/// A folder with a program that stands for the desktop, and what the channels have heard.
+/// A folder with a program in place of the desktop, and what the channels have heard.
 struct Listeners {
     folder: tempfile::TempDir,
     posted: mpsc::Receiver<(String, Value)>,
@@ -72,7 +72,7 @@ fn answer(mut stream: std::net::TcpStream) -> (String, Value) {
 fn what_starts_to_wait_is_told_on_every_channel_and_once() {
     let listeners = Listeners::new();
     let path = format!("{}:{}", at(listeners.folder.path()), std::env::var("PATH").unwrap());
-    let script = format!("cat >> {0}; echo >> {0}", at(&listeners.file("told")));
+    let script = format!("cat >> {0}; echo >> {0}", at(&listeners.file("notified")));
     let stage = Stage::with(&[
         ("PATH", &path),
         ("DISPLAY", ":99"),
@@ -84,12 +84,12 @@ fn what_starts_to_wait_is_told_on_every_channel_and_once() {
     let refused = stage.call("tasks_macro_close_step", json!({"task": task}));
     assert_eq!(refused["error"]["code"], "CHECK_REQUIRED", "{refused:#}");
     until("all hear of it", || {
-        listeners.lines("told").len() == 1 && listeners.lines("shown").len() >= 4
+        listeners.lines("notified").len() == 1 && listeners.lines("shown").len() >= 4
     });
 
     let (request, message) = listeners.posted.recv().unwrap();
     assert_eq!(request, "POST /muster HTTP/1.1");
-    assert_eq!(serde_json::from_str::<Value>(&listeners.lines("told")[0]).unwrap(), message);
+    assert_eq!(serde_json::from_str::<Value>(&listeners.lines("notified")[0]).unwrap(), message);
     let title = format!("{task} Make it good: tests failed");
     assert_eq!((&message["count"], &message["items"][0]["title"]), (&json!(1), &json!(title)));
     assert!(message["url"].as_str().unwrap().ends_with("/attention"), "{message}");
@@ -99,7 +99,7 @@ fn what_starts_to_wait_is_told_on_every_channel_and_once() {
     let wish = json!({"task": task, "path": "s:0", "checks": ["tests"],
                       "waive": {"reason": "no network"}});
     stage.ok("tasks_check", wish);
-    until("it is told", || listeners.lines("told").len() == 2);
+    until("the command has run", || listeners.lines("notified").len() == 2);
     let (_, second) = listeners.posted.recv().unwrap();
     assert_eq!(
         (&second["count"], &second["items"][0]["kind"]),

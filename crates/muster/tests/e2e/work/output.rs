@@ -32,7 +32,7 @@ fn a_check_runs_in_the_accepted_project_or_in_a_directory_of_it() {
     fs::write(stage.path("copy/state.txt"), "good\n").unwrap();
     let copy = stage.path("copy").display().to_string();
     let refused = stage.call("tasks_check", json!({"checks": ["tests"], "directory": copy}));
-    assert_eq!(refused["error"]["code"], "CHECK_UNTRUSTED", "nobody accepted the copy");
+    assert_eq!(refused["error"]["code"], "CHECK_UNTRUSTED", "the copy was not accepted");
     let wrong = [json!("/etc"), json!("contract"), json!("/nowhere"), json!(7), json!([])];
     for directory in wrong {
         let arguments = json!({"checks": ["tests"], "directory": directory});

@@ -88,7 +88,7 @@ pub(super) fn evidence_pages(view: &mut Value, _: &str, left: usize) {
     view["pagination"]["count"] = json!(left);
 }
 
-/// The cursor behind so many rows is what a page of that length says.
+/// The cursor after N rows is what a page of that length says.
 pub(super) fn context_cursor(
     surface: &InProcess,
     arguments: &Value,
