@@ -210,7 +210,6 @@ impl App {
         self.options.ctree_max_chars
     }
 
-    /// Its options.
     pub(crate) fn options(&self) -> &AppOptions {
         &self.options
     }

@@ -174,7 +174,6 @@ impl CallReply {
         self.warnings.push(Warning { code, message, recovery: recovery.to_owned() });
     }
 
-    /// The result as it is.
     pub(crate) fn result(&self) -> Value {
         self.result.read()
     }

@@ -23,7 +23,6 @@ pub struct Caller {
     pub watch: CallWatch,
 }
 
-/// The id of a new connection.
 pub fn new_connection() -> Result<ConnectionId, StoreError> {
     random_bits().map(ConnectionId::from_bits)
 }

@@ -159,7 +159,6 @@ impl RunDesk<'_> {
         self.read(run, |docs| view::snapshot::snapshot(docs, wanted, &layout))
     }
 
-    /// Whether the run exists.
     pub fn exists(self, run: RunId) -> RunTold<()> {
         self.read(run, |docs| lookup::run(docs).map(|_| ()))
     }

@@ -121,7 +121,6 @@ pub(crate) fn brief<A: Aggregate>(document: &A::Document) -> Option<String> {
     A::brief(document).map(|brief| brief.write())
 }
 
-/// The row of a document.
 pub(crate) fn document_row<A: Aggregate>(
     key: &A::Key,
     document: &A::Document,

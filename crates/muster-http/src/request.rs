@@ -37,7 +37,6 @@ pub(crate) trait PathPart: Sized {
     fn read(text: &str) -> Result<Self, Fault>;
 }
 
-/// All parts of a path.
 pub(crate) trait PathParts: Sized {
     fn read(given: &RawPathParams) -> Result<Self, Fault>;
 }

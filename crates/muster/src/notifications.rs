@@ -87,8 +87,7 @@ fn waiting(app: &App) -> anyhow::Result<Vec<WaitingItem>> {
     let approvals: ApprovalsAnswer = approvals.try_read()?;
     let approvals: Vec<Approval> =
         approvals.approvals.into_iter().map(|row| row.approval).collect();
-    let named =
-        RunsRequest { status: None, limit: RUNS_MAX, after: None, extent: Extent::Summary };
+    let named = RunsRequest { status: None, limit: RUNS_MAX, after: None, extent: Extent::Summary };
     let runs = app.runs().list(&named).map_err(|fault| anyhow!(fault.detail))?;
     Ok(waiting.lines(&approvals, &runs.try_read()?))
 }

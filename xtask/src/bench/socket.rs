@@ -8,7 +8,6 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Timeout of a message.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Room for what has arrived.
 const BUFFER_BYTES: usize = 64 * 1024;

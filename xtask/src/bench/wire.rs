@@ -93,7 +93,6 @@ impl Agent {
         Ok(())
     }
 
-    /// The process.
     pub(crate) fn process(&self) -> &Child {
         &self.child
     }
@@ -202,7 +201,6 @@ impl Server {
         Ok(server)
     }
 
-    /// The process.
     pub(crate) fn process(&self) -> &Child {
         &self.child
     }

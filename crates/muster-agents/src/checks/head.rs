@@ -126,7 +126,6 @@ impl GitReader {
         Ok(Self { program, root: root.to_owned() })
     }
 
-    /// What is checked out.
     pub(super) fn checked_out(&self) -> Result<CheckedOut, String> {
         // One start of git instead of two; it fails without a commit.
         let both = self.ask(&["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"]);

@@ -56,7 +56,6 @@ pub fn find(directory: &Path) -> Option<PathBuf> {
     directory.ancestors().map(|above| above.join(PROJECT_FILE)).find(|file| file.is_file())
 }
 
-/// Reads a project file.
 pub fn read(file: &Path) -> Result<ProjectFile, ProjectFileError> {
     let fail = |message: String| ProjectFileError { file: file.to_owned(), line: None, message };
     let text = read_bounded(file).map_err(|error| fail(error.to_string()))?;

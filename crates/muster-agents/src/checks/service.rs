@@ -80,7 +80,6 @@ pub struct CheckWish {
     pub fresh: bool,
     /// Who asks for it.
     pub by: Option<Arc<Author>>,
-    /// What it is asked for.
     pub asked_for: Option<CheckedWork>,
 }
 

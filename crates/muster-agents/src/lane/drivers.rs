@@ -111,7 +111,7 @@ pub(crate) async fn watch(
     let live =
         move |docs: &Documents<Room>| Ok(lookup::find_node(docs, node)?.and_then(Node::live_turn));
     let Ok(Some(turn)) = shared.view(run, live).await else { return };
-    let detail = Some(format!("a defect of the server ended it: {cause}"));
+    let detail = Some(format!("an internal error of the server ended it: {cause}"));
     let ask = Ask::EndTurn { turn, reason: TurnReason::Exited, detail };
     // The next driver of the node closes it. A turn that was about to end is not reported again.
     if shared.report(run, ask).await.is_empty() {

@@ -106,7 +106,6 @@ pub(super) struct AgentLaunch {
     pub(super) start: AgentStart,
     /// Whether its questions reach people.
     pub(super) gate: PermissionsMode,
-    /// Whether it is read-only.
     pub(super) read_only: bool,
     pub(super) model: Option<String>,
     /// The command that serves Muster's tools.

@@ -118,7 +118,6 @@ impl RunDesk<'_> {
         name.unwrap_or_else(|_| "a deleted run".to_owned())
     }
 
-    /// Removes a rule.
     pub fn remove_allow_rule(self, id: AllowRuleId, caller: &Caller) -> RunTold<Json> {
         let remove = move |draft: &mut Draft<'_, AllowRules>| {
             draft.apply(&AllowCommand::Remove { id }).map(drop)

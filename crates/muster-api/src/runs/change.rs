@@ -34,7 +34,6 @@ pub struct RunChangeRequest {
     asks: Vec<Ask>,
     /// New positions of nodes.
     layout: Option<LayoutChange>,
-    /// The response.
     answer: RunResponse,
     /// The idempotency key.
     pub once: Option<CallKey>,

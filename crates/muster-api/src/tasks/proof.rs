@@ -53,7 +53,7 @@ pub(crate) const PATIENT_WAIT_SECONDS: u64 = 24 * 60 * 60;
 /// What a write does about checks that do not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckPolicy {
-    /// It is refused.
+    /// The write is refused.
     Refuse,
     /// It looks at the files of all checks before it begins: it contains several calls, or reports
     /// what would be refused.

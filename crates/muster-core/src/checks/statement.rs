@@ -17,7 +17,6 @@ use super::{
 };
 use crate::tasks::id::CheckRunId;
 
-/// Type of a statement.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// Type of its predicate.
 pub const TEST_RESULT_TYPE: &str = "https://in-toto.io/attestation/test-result/v0.1";

@@ -10,7 +10,6 @@ pub const FILES_MAX: usize = 20_000;
 const PLANS_MAX: usize = 1_000;
 /// Tasks of a source.
 const TASKS_MAX: usize = 50_000;
-/// Steps of one task.
 const TASK_STEPS_MAX: usize = 2_000;
 /// Steps of a source.
 const STEPS_MAX: usize = 200_000;

@@ -3,7 +3,6 @@
 
 use crate::tasks::path::STEP_DEPTH_MAX;
 
-/// Columns of a tab.
 const TAB_COLUMNS: usize = 4;
 
 /// A heading with what is below it, up to the next heading.
@@ -31,14 +30,12 @@ pub(super) struct OutlineItem {
     pub(super) items: Vec<OutlineItem>,
 }
 
-/// A line that is an item.
 pub(super) struct ItemLine<'a> {
     pub(super) indent: usize,
     pub(super) mark: char,
     pub(super) text: &'a str,
 }
 
-/// The item that a line is.
 pub(super) fn item_of(line: &str) -> Option<ItemLine<'_>> {
     let (indent, rest) = list_item(line)?;
     let mut inside = rest.strip_prefix('[')?.chars();

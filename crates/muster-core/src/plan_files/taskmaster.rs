@@ -27,7 +27,6 @@ const WORDS: StateWords = StateWords {
     ],
 };
 
-/// The tasks of one tag.
 #[derive(Serialize, Deserialize)]
 struct TagTasks {
     tasks: Vec<MasterTask>,

@@ -32,7 +32,6 @@ impl SearchTopic {
     }
 }
 
-/// The strings of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EventStrings<'a> {
     pub topic: SearchTopic,

@@ -135,7 +135,6 @@ impl Record {
 /// A todo list to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteTodos {
-    /// The list.
     pub list: WrittenList,
     /// The revision that the caller has seen.
     pub expected_revision: Option<u64>,

@@ -194,7 +194,6 @@ impl<'a> ProjectGate<'a> {
         waiver.scope.is_none() || waiver.scope.as_deref() == self.scope(&waiver.check)
     }
 
-    /// The checks of a step.
     pub fn of_step(&self, task: &Task, step: &Step) -> TaskLookup<Vec<CheckGate>> {
         let names = step.checks.iter().map(String::as_str);
         names

@@ -249,7 +249,6 @@ impl FromStr for WorkspaceId {
 
 text_form!(WorkspaceId);
 
-/// The name of a check.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct CheckName(pub String);
 

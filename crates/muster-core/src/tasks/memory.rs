@@ -131,7 +131,6 @@ impl Card {
 
 /// The source of notes that a capture of evidence leaves.
 pub const EVIDENCE_SOURCE: &str = "tasks_evidence";
-/// The source of notes on steps.
 pub const STEP_NOTE_SOURCE: &str = "tasks_note";
 
 /// An entry of the notes document. Those of steps are read from their events, all others are

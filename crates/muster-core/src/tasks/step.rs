@@ -233,7 +233,6 @@ impl Step {
         }
     }
 
-    /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
         self.completed_at.is_some()
     }

@@ -140,7 +140,6 @@ impl From<Vec<ChecklistPoint>> for Points {
     }
 }
 
-/// One point of a checklist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChecklistPoint(String);
 

@@ -45,7 +45,6 @@ pub(super) fn check_content_type(head: &Parts, has_body: bool) -> Result<(), Htt
     ))
 }
 
-/// Limits of a body.
 #[derive(Clone, Copy)]
 pub(super) struct BodyLimits {
     pub(super) bytes: usize,

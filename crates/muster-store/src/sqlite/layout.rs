@@ -24,7 +24,6 @@ const MIGRATIONS: &[&str] = &[
     include_str!("layout/9.sql"),
 ];
 
-/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileLayout {
     /// Nothing in it yet.

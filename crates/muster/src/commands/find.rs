@@ -24,7 +24,6 @@ use crate::{
 /// Results of each kind, if no limit is given.
 const LIMIT_DEFAULT: u32 = 6;
 const LIMIT_MAX: i64 = 50;
-/// Columns of a kind.
 const KIND_COLUMNS: usize = 8;
 
 /// Find plans, tasks, steps, notes, sessions, runs, nodes, files and messages

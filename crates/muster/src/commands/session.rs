@@ -144,7 +144,6 @@ fn perform(
     or_fault(app.sessions().perform(&named(id)?, command))
 }
 
-/// The session with this id.
 pub(super) fn named(id: &str) -> anyhow::Result<SessionId> {
     match SessionId::of(id) {
         Some(id) => Ok(id),

@@ -59,7 +59,6 @@ pub(super) fn log_filter(text: &OsStr) -> Option<Option<String>> {
     EnvFilter::try_new(text).is_ok().then(|| Some(text.to_owned()))
 }
 
-/// A log format.
 pub(super) fn log_format(text: &OsStr) -> Option<LogFormat> {
     LogFormat::from_str(trimmed(text)?, false).ok()
 }

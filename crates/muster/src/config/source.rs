@@ -37,7 +37,6 @@ pub(crate) enum ValueSource {
     UserFile(PathBuf),
     /// The address that a server of this machine published in the storage folder.
     LocalServer(PathBuf),
-    /// The default.
     Default,
 }
 

@@ -19,7 +19,6 @@ use muster_core::redact::{self, RedactedStream};
 
 use crate::checks::output::visible;
 
-/// Bytes of a piece.
 const PIECE_BYTES_MAX: u64 = 64 * 1024;
 /// Bytes before a piece that are read again; a stream holds no more of a secret back.
 const CONTEXT_BYTES: u64 = 16 * 1024;

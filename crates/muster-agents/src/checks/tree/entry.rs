@@ -4,7 +4,6 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use rustix::fs::{FileType, Stat};
 
-/// What an entry is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(in crate::checks) enum EntryKind {

@@ -128,7 +128,7 @@ fn write_out_all(_root: &Path) -> io::Result<()> {
 /// A file may be gone by now; then its digest differs anyway.
 fn report(path: &Path, written: io::Result<()>) {
     if let Err(error) = written {
-        tracing::debug!(path = %path.display(), %error, "could not write a file out");
+        tracing::debug!(path = %path.display(), %error, "could not flush a file to the disk");
     }
 }
 

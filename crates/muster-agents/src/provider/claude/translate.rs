@@ -209,9 +209,7 @@ impl Claude {
         }
         if !self.in_turn {
             let errors = ending.errors.join("; ");
-            return vec![TranslatorAction::Stray(format!(
-                "an unexpected end of a turn: {errors}"
-            ))];
+            return vec![TranslatorAction::Stray(format!("an unexpected end of a turn: {errors}"))];
         }
         let used = |(model, usage)| TranslatorAction::Emit(ProviderEvent::Usage { model, usage });
         let mut moves: Vec<TranslatorAction> = ending.used().into_iter().map(used).collect();

@@ -11,7 +11,6 @@ use crate::{
     run::id::{AllowRuleId, ApprovalId, RunId},
 };
 
-/// The stream of all rules.
 pub const STREAM: &str = "allow/rules";
 /// Rules of a store.
 pub const RULES_MAX: usize = 500;

@@ -12,7 +12,6 @@ use crate::{
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ClaimSet {
     pub task: TaskId,
-    /// Its plan.
     pub parent: PlanId,
     pub change: ClaimChange,
 }

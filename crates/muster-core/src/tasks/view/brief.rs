@@ -146,7 +146,6 @@ impl TaskBrief {
 
 /// Version of the stored form of briefs.
 const FORM: u64 = 2;
-/// The form without looks.
 const FORM_WITHOUT_LOOKS: u64 = 1;
 /// Urgencies by their number.
 const URGENCIES: [Urgency; 4] = [Urgency::Critical, Urgency::High, Urgency::Medium, Urgency::Low];

@@ -173,7 +173,6 @@ pub(super) fn lists(id: EntityId, query: &MemoryQuery) -> [ListQuery; 2] {
     [page("card", query.cards), page("trace", query.trace)]
 }
 
-/// A page of the notes.
 pub(super) fn notes(docs: &TaskDocs, id: EntityId, request: SeqRequest) -> TaskLookup<EntryPage> {
     let notes = notes::newest(docs, id, request.cursor, request.limit + 1)?;
     Ok(entry_page(notes.iter().map(|note| MemoryEntry::note(note)).collect(), request))

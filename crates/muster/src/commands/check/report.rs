@@ -21,7 +21,6 @@ pub(in crate::commands) struct CheckReport {
     checks: Vec<CheckReportRow>,
 }
 
-/// A check in the report.
 #[derive(Serialize)]
 pub(in crate::commands) struct CheckReportRow {
     name: String,

@@ -19,7 +19,7 @@ pub(crate) fn guarded(
     panic::set_hook(Box::new(|_| {}));
     thread::spawn(move || {
         thread::sleep(limit);
-        output::remark("Muster: the hook took too long and was given up");
+        output::remark("Muster: the hook took too long and was stopped");
         std::process::exit(0);
     });
     match panic::catch_unwind(panic::AssertUnwindSafe(work)) {

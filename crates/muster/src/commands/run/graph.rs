@@ -36,7 +36,6 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Graph> {
     parse(&text).with_context(|| format!("in {}", file.display()))
 }
 
-/// Parses a graph.
 pub(crate) fn parse(text: &str) -> anyhow::Result<Graph> {
     let mut run: Fields = toml::from_str(text)?;
     let mut nodes = tables(&mut run, "nodes")?;

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::people::OperationCall;
 
-/// Rows of one page.
 pub(crate) const PAGE_ROWS: u32 = 1_000;
 
 #[derive(Clone, Default, Serialize)]

@@ -166,7 +166,7 @@ fn patient<O: OperationCall<Response = Json>>(
             Ok(result) => return Ok(result),
             Err(error) if error.code == ErrorCode::CheckRunning => {
                 if !is_told {
-                    output::remark("waiting for checks; Ctrl-C stops the waiting only");
+                    output::remark("waiting for checks; Ctrl-C only stops the waiting");
                     is_told = true;
                 }
             }

@@ -173,7 +173,6 @@ enum Below {
     Step,
 }
 
-/// The lists of a step.
 #[derive(Clone, Copy)]
 enum StepList {
     Criteria,
