@@ -1,5 +1,5 @@
 //! VERIFY: what a run has to pass before it is done. Its checks are run like those of projects; the
-//! report says what each of them came to ([0026](../../../docs/adr/0026-checks-of-runs.md)).
+//! report has the outcome of each ([0026](../../../docs/adr/0026-checks-of-runs.md)).
 
 use std::{
     collections::BTreeMap,
@@ -106,7 +106,7 @@ pub(crate) async fn verify(shared: Arc<RunsContext>, run: RunId) {
     }
 }
 
-/// What the checks came to.
+/// The outcome of the checks.
 #[derive(Default)]
 struct Found {
     checks: Vec<Outcome>,

@@ -48,7 +48,7 @@ fn life<S: SchemaSource>() -> Vec<Route<S>> {
         delete("/api/runs/{run}", "Delete a run", life::remove).of_person(),
         get(
             "/api/runs/{run}/end",
-            "Show what a run came to: each line of done-when, checks, files, cost, what is open",
+            "Show the outcome of a run: each line of done-when, checks, files, cost, what is open",
             life::ending,
         ),
         post("/api/runs/{run}/verify", "Run the checks of a run now", life::verify),

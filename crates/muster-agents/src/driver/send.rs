@@ -91,8 +91,8 @@ impl NodeDriver {
         let turn = context.turn.id;
         let Some(open) = self.open.as_mut() else { return };
         // A program without memory needs the full prompt.
-        let tells_all = lost || planned.prompt.kind == PromptKind::Full;
-        let kind = if tells_all { PromptKind::Full } else { PromptKind::Delta };
+        let is_full = lost || planned.prompt.kind == PromptKind::Full;
+        let kind = if is_full { PromptKind::Full } else { PromptKind::Delta };
         let text = planned.prompt.delivered(kind);
         let question = TurnQuestion {
             turn,

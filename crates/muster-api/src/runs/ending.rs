@@ -1,4 +1,4 @@
-//! What a run came to, with the checks of its last verification.
+//! The outcome of a run, with the checks of its last verification.
 
 use muster_core::{
     Json,
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunDesk, RunTold, files::PIECE_BYTES_MAX};
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct EndingAnswer {
@@ -28,7 +28,7 @@ struct VerificationFile {
 }
 
 impl RunDesk<'_> {
-    /// What a run came to, or would come to if it ended now.
+    /// The outcome of a run, as if it ended now if it is still going on.
     pub fn ending(self, run: RunId) -> RunTold<Json> {
         let report = self.read(run, |docs| {
             Ok(lookup::run(docs)?.verification.as_ref().map(|last| last.artifact_id))

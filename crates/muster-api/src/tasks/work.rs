@@ -39,7 +39,7 @@ type CallAnswer = Result<Envelope, CallFailure>;
 type CallOutcome = Result<CallReply, CallFailure>;
 /// Pure work on a draft that returns a reply, or a refusal in the caller's words.
 type Work = Box<dyn Fn(&mut TaskDraft<'_>) -> TaskResult<CallOutcome> + Send + Sync>;
-/// What a transaction came to.
+/// The outcome of a transaction.
 pub(crate) type WriteOutcome = Result<CallAnswer, ExecuteError<TaskRejection>>;
 /// A transaction under way.
 pub(crate) type PendingWrite = PendingOutcome<WriteOutcome>;

@@ -7,7 +7,7 @@
 //! | its events | stored rows through [`history::wire`], chosen by [`history::RunPageRequest`] |
 //! | its turns, artifacts, and the inbox of a node | [`turns`] |
 //! | words in all of it | [`search::SearchWords`], event by event |
-//! | what it came to | [`ending`] |
+//! | its outcome | [`ending`] |
 //! | what waits for a person | [`attention`], over the catalogued documents of all runs |
 
 pub mod attention;

@@ -53,7 +53,7 @@ parameters! {
     }
 }
 
-/// Shows what a run came to.
+/// Shows the outcome of a run.
 pub(super) async fn ending(
     State(site): State<Arc<ServerState>>,
     Ids(run): Ids<RunId>,

@@ -25,7 +25,7 @@ use crate::{
 
 /// Show what is proven of a task, on the files as they are
 ///
-/// Each check of the task and its steps with its state, its verdict and the run it is from, waivers
+/// Each check of the task and its steps with its state, its verdict and its run, waivers
 /// with who gave them and why, and findings such as tests that are gone. Nothing is run.
 ///
 /// The format in-toto prints one statement per run of a check, one on each line. It names the

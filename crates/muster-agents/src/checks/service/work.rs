@@ -31,7 +31,7 @@ pub(super) struct CheckJob {
     order: CheckOrder,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 enum WorkEnd {
     /// With the lock, which is kept until the verdict is stored.
     Judged(Box<CheckOutcome>, DirectoryLock),

@@ -1,4 +1,4 @@
-//! What a run came to: each line of its definition of done and by what it is known, its checks, the
+//! The outcome of a run: each line of its definition of done with its proof, its checks, the
 //! files, the cost, what is open, and what a person can do next.
 
 use std::collections::BTreeSet;
@@ -99,7 +99,7 @@ pub struct OpenPoint {
     pub text: String,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEnding {
@@ -135,7 +135,7 @@ struct Facts<'a> {
     checks: Vec<JudgedCheck>,
 }
 
-/// What a run came to; the checks are those of its last verification report.
+/// The outcome of a run; the checks are those of its last verification report.
 pub fn ending(docs: &Documents<RunAggregate>, checks: Vec<JudgedCheck>) -> Found<RunEnding> {
     let run = lookup::run(docs)?;
     let query =

@@ -160,14 +160,14 @@ fn patient<O: OperationCall<Response = Json>>(
     desk: &OpenWorkspace,
     call: &O,
 ) -> anyhow::Result<Json> {
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
         match desk.try_ask(call)? {
             Ok(result) => return Ok(result),
             Err(error) if error.code == ErrorCode::CheckRunning => {
-                if !is_told {
+                if !is_reported {
                     output::remark("waiting for checks; Ctrl-C only stops the waiting");
-                    is_told = true;
+                    is_reported = true;
                 }
             }
             Err(error) => return Err(refused(&error)),

@@ -54,7 +54,7 @@ impl ProofNotes {
 
     #[must_use]
     pub fn of(proof: &TaskProof) -> Self {
-        let stale = behind_closed_steps(proof);
+        let stale = lapsed_on_closed_steps(proof);
         let protected = proof.protected.as_ref();
         let protected = protected.and_then(|protected| unseen(protected, proof.target.id));
         let all = proof.checks.iter().chain(proof.steps.iter().flat_map(|step| &step.checks));
@@ -77,7 +77,7 @@ impl ProofNotes {
 }
 
 /// One line for each check that does not hold any more for a step that was closed with it.
-fn behind_closed_steps(proof: &TaskProof) -> Vec<ViewLine> {
+fn lapsed_on_closed_steps(proof: &TaskProof) -> Vec<ViewLine> {
     let mut lapsed: BTreeMap<(&str, CheckState), Vec<&str>> = BTreeMap::new();
     for step in proof.steps.iter().filter(|step| step.completed) {
         for CheckProof { name, standing, .. } in &step.checks {
