@@ -57,7 +57,7 @@ fn files_of_other_formats_are_refused_with_the_reason() {
     let of = |name: &str| json!({"format": {"name": name}, "vectors": []}).to_string();
     for (text, reason) in [
         (of("muster-todo-tool/9"), "the formats are muster-ctree-events/1, "),
-        ("{}".to_owned(), "no file of vectors"),
+        ("{}".to_owned(), "not a file of vectors"),
     ] {
         let complaint = run(&text).unwrap_err();
         assert!(complaint.contains(reason), "{complaint}");
