@@ -247,7 +247,7 @@ mod tests {
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path(), &link).unwrap();
-        for (folder, reason) in [(&open, "open to others"), (&link, "no folder")] {
+        for (folder, reason) in [(&open, "open to others"), (&link, "not a folder")] {
             let Err(error) = HookSocket::open(folder, "session") else { panic!("it was opened") };
             assert!(error.to_string().contains(reason), "{error}");
         }

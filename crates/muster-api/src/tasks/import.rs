@@ -141,15 +141,11 @@ impl PlanSource {
 }
 
 fn unreadable(fault: &PlanFileFault) -> CallFailure {
-    let mut failure = invalid_with(
+    invalid_with(
         "files",
         Reason::BadFormat,
         "a source that can be read",
         format!("{fault}; nothing was imported"),
         "Correct the source, or name its form with from.".to_owned(),
-    );
-    let details = &mut failure.error.details;
-    details.insert("file".to_owned(), fault.file.as_str().into());
-    details.insert("line".to_owned(), fault.line.into());
-    failure
+    )
 }

@@ -114,7 +114,7 @@ pub(super) fn recognise(files: &[PlanFile]) -> Result<PlanForm, PlanFileFault> {
     let form = of_json(first).or_else(|| of_markdown(first));
     form.ok_or_else(|| {
         let names = PlanForm::ALL.map(PlanForm::name).join(", ");
-        first.fault(None, format!("the form is not recognised; name it with --from: {names}"))
+        first.fault(None, format!("the form is none of these: {names}"))
     })
 }
 
