@@ -90,9 +90,9 @@ fn what_is_too_long_for_its_field_is_kept() {
 }
 
 #[test]
-fn an_unknown_text_asks_for_its_form() {
+fn an_unknown_text_is_refused_with_the_forms() {
     let refused = read(None, &[file("notes.txt", "just words")]).unwrap_err();
-    assert!(refused.cause.contains("--from: beads, taskmaster"), "{refused}");
+    assert!(refused.cause.contains("none of these: beads, taskmaster"), "{refused}");
 }
 
 #[test]

@@ -56,6 +56,9 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
         ErrorCode::InvalidInput => match facts.reason.as_deref() {
             Some("no_target") => "Name a plan or task: `muster tasks` lists them.".to_owned(),
             Some("already_completed") => "`muster next` lists what can be worked on.".to_owned(),
+            Some("bad_format") if facts.argument.as_deref() == Some("files") => {
+                "Correct the source, or say with --from which form it has.".to_owned()
+            }
             Some(_) if facts.is_about_form() => "Nothing was changed.".to_owned(),
             Some(_) | None => error.recovery.clone(),
         },
