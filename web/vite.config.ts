@@ -14,6 +14,8 @@ export default defineConfig({
     cssCodeSplit: true,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Packages of the program list these: what of others is in the page.
+    license: { fileName: "licenses.json" },
   },
   server: {
     proxy: { "/api": "http://127.0.0.1:7717", "/sessions": "http://127.0.0.1:7717", "/ws": { target: "http://127.0.0.1:7717", ws: true } },

@@ -1,4 +1,4 @@
-// Checks a page with axe-core; only serious and critical findings count.
+// Checks a page with axe-core; every finding counts, however small.
 import axe from "axe-core";
 
 /** Ends the transitions that run: a colour in the middle of one would give false findings and pictures. */
@@ -25,15 +25,13 @@ export async function accessible(page, name) {
   const found = await page.evaluate(async () => {
     const rules = { resultTypes: ["violations"] };
     const { violations } = await globalThis.axe.run(document, rules);
-    return violations
-      .filter((violation) => ["serious", "critical"].includes(violation.impact))
-      .map(
-        (violation) =>
-          `${violation.id}: ${violation.nodes
-            .map((node) => `${node.html} ${node.any[0]?.message ?? ""}`)
-            .slice(0, 3)
-            .join(" | ")}`,
-      );
+    return violations.map(
+      (violation) =>
+        `${violation.id} (${violation.impact}): ${violation.nodes
+          .map((node) => `${node.html} ${node.any[0]?.message ?? ""}`)
+          .slice(0, 3)
+          .join(" | ")}`,
+    );
   });
   if (found.length > 0) throw new Error(`${name}:\n${found.join("\n")}`);
 }

@@ -209,6 +209,8 @@ export class Stage {
 
   async picture(name) {
     mkdirSync(SHOTS, { recursive: true });
+    // What a person types into is in the picture, on a phone, too.
+    await this.current?.evaluate(() => document.activeElement?.scrollIntoView({ block: "nearest" }));
     await this.current?.screenshot({ path: join(SHOTS, `${name}.png`) });
   }
 

@@ -1,12 +1,23 @@
 // The run reducer: patches, maps, numbers, snapshots.
 import { describe, expect, test } from "vitest";
 import type { Edge, Run, RunEvent } from "../src/api/wire";
-import { applyRun, edgeName, freshRun, liveTail, type RunState } from "../src/state/run";
+import { applyRun, askingWords, edgeName, freshRun, liveTail, type RunState } from "../src/state/run";
 
 const run = { id: "r", lastSeq: 1, nodes: {}, edges: {}, nodeConfigs: {}, approvals: {}, artifactCount: 0, status: "queued" } as unknown as Run;
 const event = (seq: number, type: string, rest: object = {}): RunEvent =>
   ({ id: `e${seq}`, runId: "r", ts: `2026-01-01T00:00:0${seq}.000Z`, seq, type, ...rest }) as unknown as RunEvent;
 const node = (id: string): object => ({ id, number: 1, status: "idle", summary: "idle", turn: null });
+
+test("whether agents ask is said in words", () => {
+  const asking = (...modes: string[]): string =>
+    askingWords({ nodes: modes.map((cliPermissionsMode) => ({ permissions: { cliPermissionsMode } })) } as unknown as Run);
+  expect([asking(), asking("gated"), asking("skip"), asking("skip", "gated")]).toEqual([
+    "",
+    "agents ask",
+    "agents do not ask",
+    "some agents ask",
+  ]);
+});
 
 describe("applyRun", () => {
   test("each number counts once, even when it is repeated", () => {

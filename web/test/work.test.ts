@@ -183,6 +183,11 @@ describe("receipts", () => {
 });
 
 describe("words", () => {
+  test("fields of an event are named as people read them", () => {
+    const event = { payload: { fields: ["success_criteria", "blockers", "proof_tests_mode"] } } as unknown as WorkEvent;
+    expect(eventText(event)).toBe("criteria, blockers, proof of tests");
+  });
+
   const event = (type: string, path: string, payload: Record<string, unknown>): WorkEvent => ({
     event_id: `${type} ${path}`,
     seq: 1,

@@ -19,6 +19,7 @@ mod frames;
 mod latency;
 mod limit;
 mod memory;
+mod page;
 mod process;
 mod processes;
 mod proof;
@@ -125,7 +126,7 @@ struct Part {
 }
 
 /// All parts, in the order in which they run: later ones find the machine warm.
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     Part { name: "stdio", measure: measure_stdio, fills: true },
     Part { name: "answers", measure: answers::measure, fills: true },
     Part { name: "shapes", measure: measure_shapes, fills: true },
@@ -137,6 +138,7 @@ const PARTS: [Part; 15] = [
     Part { name: "processes", measure: processes::measure, fills: true },
     Part { name: "sessions", measure: measure_sessions, fills: true },
     Part { name: "runs", measure: measure_runs, fills: true },
+    Part { name: "page", measure: page::measure, fills: true },
     Part { name: "starts", measure: measure_starts, fills: true },
     Part { name: "proof", measure: measure_proof, fills: false },
     Part { name: "costs", measure: measure_costs, fills: false },

@@ -21,7 +21,8 @@ const SITE: Embedded =
 /// The version that builds the site: another one gives other bytes.
 const MDBOOK: &str = "0.5.4";
 /// What pages of the site are made from, besides those that the summary lists.
-const SOURCES: [&str; 4] = ["SUMMARY.md", "book.toml", "site.css", "theme/index.hbs"];
+const SOURCES: [&str; 5] =
+    ["SUMMARY.md", "book.toml", "site.css", "theme/index.hbs", "../CHANGELOG.md"];
 
 /// Builds the site and puts it in its place.
 pub(crate) fn build(workspace: &Workspace) -> Result<bool> {

@@ -18,6 +18,9 @@ use crate::{
 };
 use kit::Kit;
 
+/// The script that runs every scenario.
+const SCENARIOS: &str = "run.mjs";
+
 /// What is to be done with the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
@@ -43,9 +46,15 @@ pub(crate) fn perform(workspace: &Workspace, wish: Wish) -> Result<bool> {
         }
         Wish::Shots => {
             let kit = Kit::prepare(workspace).map_err(anyhow::Error::msg)?;
-            run(kit.browser_script(workspace)?.arg("--shots"))
+            run(kit.browser_script(workspace, SCENARIOS)?.arg("--shots"))
         }
     }
+}
+
+/// A script of `web/e2e`, ready to drive a browser; an error gives the reason why it cannot here.
+pub(crate) fn browser_script(workspace: &Workspace, name: &str) -> Result<Command, String> {
+    let kit = Kit::prepare(workspace)?;
+    kit.browser_script(workspace, name).map_err(|error| error.to_string())
 }
 
 /// Freshness of the bundle, types, units, and the page in a real browser.
@@ -66,7 +75,7 @@ pub(crate) fn checks(workspace: &Workspace) -> Result<Tally> {
 
 /// The page in a browser, against a real server.
 fn in_browser(workspace: &Workspace, kit: &Kit) -> Result<Tally> {
-    let mut command = match kit.browser_script(workspace) {
+    let mut command = match kit.browser_script(workspace, SCENARIOS) {
         Ok(command) => command,
         Err(reason) => {
             println!("skipped the page in a browser: {reason}");

@@ -24,6 +24,7 @@ use muster_core::{
 use super::{
     artifacts::ArtifactDraft,
     bound,
+    calls::unmade,
     settings::Protocol,
     shared::{PromptedTurn, RunsContext},
     worktree,
@@ -148,7 +149,7 @@ async fn written(
             return Err(Unaskable { reason: TurnReason::PromptTooLarge, detail });
         }
         Ok(None) => return Ok(None),
-        Err(error) => return Err(not_stored(&format!("{error:?}"))),
+        Err(error) => return Err(not_stored(&unmade(error).message)),
     };
     let taken: Vec<ItemId> = prompt.consumed.iter().map(|taken| taken.id).collect();
     let inputs = context.items.into_iter().filter(|item| taken.contains(&item.id));

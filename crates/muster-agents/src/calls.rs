@@ -115,7 +115,8 @@ async fn made(shared: &Arc<RunsContext>, of: Bearer, wish: AgentWish) -> Result<
     }
 }
 
-fn unmade(error: AskError) -> ToolError {
+/// Why a command gave no events, in words.
+pub(crate) fn unmade(error: AskError) -> ToolError {
     match error {
         ExecuteError::Rejected(rejection) => tools::words(&rejection),
         ExecuteError::Store(failure) => tools::fault("STORE_UNAVAILABLE", failure.0.to_string()),

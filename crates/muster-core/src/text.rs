@@ -70,6 +70,20 @@ pub fn start(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
 
+/// Words of a name that is made of a longer text.
+const NAME_WORDS_MAX: usize = 8;
+/// Characters of such a name.
+const NAME_CHARS_MAX: usize = 60;
+
+/// The first words of a text, on one line: a name for what the text describes.
+pub fn first_words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let whole = words.join(" ");
+    let first = words.iter().take(NAME_WORDS_MAX).copied().collect::<Vec<_>>().join(" ");
+    let first = start(&first, NAME_CHARS_MAX).trim_end();
+    if first.len() < whole.len() { format!("{first} …") } else { whole }
+}
+
 /// Characters of the short form of an id.
 const SHORT_ID_CHARS: usize = 8;
 

@@ -21,6 +21,8 @@ mod prompt;
 
 /// Bytes of a passphrase at most.
 const PASSPHRASE_BYTES_MAX: u64 = 4096;
+/// How often an answer may be neither yes nor no.
+const UNCLEAR_ANSWERS_MAX: usize = 3;
 /// Name of standard input where a file is expected.
 const STDIN: &str = "-";
 
@@ -98,16 +100,28 @@ pub(crate) fn typed(question: &str) -> io::Result<String> {
     prompt::shown(question)
 }
 
+/// Whether a person types yes, and not no; asks again when the answer is neither. A single letter
+/// is too little for what cannot be seen again.
+pub(crate) fn types_yes(question: &str) -> io::Result<bool> {
+    let mut answer = typed(question)?;
+    for _ in 0..UNCLEAR_ANSWERS_MAX {
+        match answer.to_lowercase().as_str() {
+            "yes" => return Ok(true),
+            "no" => return Ok(false),
+            _ => answer = typed("Type the whole word, yes or no: ")?,
+        }
+    }
+    Err(io::Error::other("the answer is yes or no; nothing was changed"))
+}
+
 /// Whether a person types yes at the terminal. Asks for the passphrase of the person's key, too, if
 /// it has one. `act` and `command` are for those who have no terminal.
 pub(crate) fn agrees(settings: &Settings, act: &str, command: &str) -> anyhow::Result<bool> {
-    let answer = typed("Type yes or no: ").with_context(|| {
+    let is_yes = types_yes("Type yes or no: ").with_context(|| {
         format!("only a person can {act}, at a terminal; run `{command}` in one")
     })?;
-    match answer.as_str() {
-        "yes" => {}
-        "no" => return Ok(false),
-        _ => bail!("the answer is yes or no; nothing was changed"),
+    if !is_yes {
+        return Ok(false);
     }
     let person = Person::of(settings)?;
     if person.key().has_passphrase()? {

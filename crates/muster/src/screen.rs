@@ -14,7 +14,7 @@ use clap::ValueEnum;
 
 pub(crate) use self::{
     harmless::{harmless_json, spelled_out},
-    words::{age, ago, counted},
+    words::{age, ago, counted, with_plurals},
 };
 
 /// Columns when the width is unknown.

@@ -53,6 +53,14 @@ async function prepare(stage) {
 
 const inRun = (page, { base, team }, rest = "") => page.goto(`${base}/#/runs/${team}${rest}`);
 
+/** The changes of the team with the worktrees above them. */
+async function changesOf(page, world, rest = "") {
+  await inRun(page, world, `?mode=changes${rest}`);
+  await page.getByRole("list", { name: "Worktrees" }).getByRole("button", { name: "Merge …" }).first().waitFor();
+  await page.getByRole("list", { name: "Changed files" }).getByText("client.js").click();
+  await page.getByText('const line2 = "2";').first().waitFor();
+}
+
 /** A tab of a node. */
 const ofNode = (label, tab, wait) => async (page, world) => {
   await inRun(page, world, `/${world.ids[label]}?tab=${tab}`);
@@ -115,16 +123,8 @@ export const runViews = {
       await inRun(page, world, "?mode=timeline");
       await page.getByRole("list", { name: "Nodes over time" }).getByRole("link").first().waitFor();
     },
-    async changes(page, world) {
-      await inRun(page, world, "?mode=changes");
-      await page.getByRole("list", { name: "Changed files" }).getByText("client.js").click();
-      await page.getByText('const line2 = "2";').first().waitFor();
-    },
-    async turns(page, world) {
-      await inRun(page, world, "?mode=changes&by=turns");
-      await page.getByRole("list", { name: "Changed files" }).getByText("client.js").click();
-      await page.getByText('const line2 = "2";').first().waitFor();
-    },
+    changes: (page, world) => changesOf(page, world),
+    turns: (page, world) => changesOf(page, world, "&by=turns"),
     async branch(page, world) {
       await inRun(page, world, "?mode=changes");
       await page.getByRole("button", { name: "Branch …" }).first().click();
@@ -175,7 +175,7 @@ export const runViews = {
       await page.getByRole("link", { name: "Operator's page" }).waitFor();
       await page.keyboard.press("/");
       await page.getByRole("combobox").fill("next byte");
-      await page.getByText(/events of all runs/).waitFor();
+      await page.getByRole("option").filter({ hasText: "next byte" }).first().waitFor();
     },
   },
 };

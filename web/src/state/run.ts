@@ -236,7 +236,9 @@ export function activeTurns(run: Run): number {
 }
 
 /** Whether the nodes' programs ask before they act, in a word. */
-export function permissions(run: Run): "skip" | "gated" | "mixed" | undefined {
+export function askingWords(run: Run): string {
   const modes = new Set(Object.values(run.nodes).map((node) => node.permissions.cliPermissionsMode));
-  return modes.size > 1 ? "mixed" : [...modes][0];
+  if (modes.size === 0) return "";
+  if (modes.size > 1) return "some agents ask";
+  return modes.has("gated") ? "agents ask" : "agents do not ask";
 }

@@ -2,6 +2,8 @@
 // handoffs and turns, each once, folded from the node's events.
 import type { Artifact, Envelope, EventOf, Message, RunEvent, Tool, ToolResult } from "../api/wire";
 
+import { settingWord } from "./words";
+
 interface Common {
   readonly key: string;
   readonly seq: number;
@@ -197,7 +199,7 @@ function apply(draft: Draft, event: RunEvent): void {
       draft.push({
         ...base,
         kind: "note",
-        text: `settings: ${event.changes.map((change) => change.path).join(", ")}`,
+        text: `settings changed: ${event.changes.map((change) => settingWord(change.path)).join(", ")}`,
         tone: "plain",
       });
       return;

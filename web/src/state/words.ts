@@ -97,3 +97,19 @@ const ENDS: Partial<Record<TurnReason, string>> = {
 export function turnEnd({ status, reason }: { status: string; reason: TurnReason }): string {
   return ENDS[reason] ?? `${status === "completed" ? "ended" : status}: ${reason.replaceAll("_", " ")}`;
 }
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  alias: "short name",
+  customSystemPrompt: "instructions",
+  label: "name",
+  "permissions.cliPermissionsMode": "whether it asks before it acts",
+  promptOverride: "prompt",
+  providerProfile: "profile",
+  roleTemplate: "role",
+};
+
+/** A setting of a node as people read it: `budget.maxTurns` is "max turns". */
+export function settingWord(path: string): string {
+  const last = path.split(".").at(-1) ?? path;
+  return SETTINGS[path] ?? last.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

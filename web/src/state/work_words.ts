@@ -33,6 +33,17 @@ export function eventTitle(type: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+const FIELDS: Record<string, string> = {
+  success_criteria: "criteria",
+  depends_on: "dependencies",
+};
+
+/** The name of a field as people read it. */
+function fieldWord(name: string): string {
+  const proof = /^proof_(.+)_mode$/.exec(name);
+  return proof ? `proof of ${proof[1]}` : (FIELDS[name] ?? name.replaceAll("_", " "));
+}
+
 const SAID = ["note", "title", "reason", "summary", "status", "text"];
 
 /** The most telling value of an event's payload, if any. */
@@ -44,7 +55,7 @@ export function eventText(event: WorkEvent): string {
   }
   for (const name of ["fields", "checkpoints", "confirmed"]) {
     const value = payload[name];
-    if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join(", ");
+    if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.map(fieldWord).join(", ");
   }
   if (Array.isArray(payload["steps"])) return `${payload["steps"].length} in total`;
   return "";

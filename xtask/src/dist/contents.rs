@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::archive::PackagedFile;
+use super::{archive::PackagedFile, linked::LinkedPackage, notices};
 use crate::workspace::{Workspace, output};
 
 /// Which shells get completions, and where their packages look for them.
@@ -19,6 +19,16 @@ const COMPLETIONS: [(&str, &str); 4] = [
     ("powershell", "share/powershell/muster.ps1"),
 ];
 
+/// What an installed prefix lacks of the files beside the program.
+pub(crate) fn missing_below(prefix: &Path) -> Vec<String> {
+    let completions = COMPLETIONS.map(|(_, path)| path.to_owned());
+    let documents = ["LICENSE-MIT", "LICENSE-APACHE", notices::FILE]
+        .map(|name| format!("share/doc/muster/{name}"));
+    let manual = ["muster", "muster-add"].map(|page| format!("share/man/man1/{page}.1"));
+    let paths = completions.into_iter().chain(documents).chain(manual);
+    paths.filter(|path| !prefix.join(path).is_file()).collect()
+}
+
 /// What goes into packages.
 pub(crate) struct Contents {
     /// At `bin/muster`.
@@ -27,12 +37,19 @@ pub(crate) struct Contents {
     pub(crate) shared: Vec<PackagedFile>,
     /// The licences and the README, by their names.
     pub(crate) documents: Vec<PackagedFile>,
+    /// The licences of what others wrote of the program.
+    notices: PackagedFile,
 }
 
 impl Contents {
     /// Reads the program, and runs one that this machine can run for the rest, which is the same on
     /// every platform.
-    pub(crate) fn read(workspace: &Workspace, program: &Path, runnable: &Path) -> Result<Self> {
+    pub(crate) fn read(
+        workspace: &Workspace,
+        program: &Path,
+        runnable: &Path,
+        linked: &[LinkedPackage],
+    ) -> Result<Self> {
         let bytes = fs::read(program).with_context(|| format!("read {}", program.display()))?;
         let mut shared = Vec::new();
         for (shell, path) in COMPLETIONS {
@@ -49,21 +66,25 @@ impl Contents {
             program: PackagedFile { path: "bin/muster".to_owned(), bytes, is_program: true },
             shared,
             documents: documents.collect::<Result<_>>()?,
+            notices: PackagedFile::text(notices::FILE, notices::text(linked)),
         })
     }
 
     /// Everything below one prefix.
     pub(crate) fn prefix(&self) -> Vec<PackagedFile> {
-        let documents = self.documents.iter().map(|file| file.below("share/doc/muster"));
+        let documents = self.documents.iter().chain([&self.notices]);
+        let documents = documents.map(|file| file.below("share/doc/muster"));
         let mut files: Vec<_> = [self.program.clone()].into_iter().chain(documents).collect();
         files.extend(self.shared.iter().cloned());
         files.sort();
         files
     }
 
+    /// The licences of a package that holds the program.
     pub(crate) fn licenses(&self) -> Vec<PackagedFile> {
         let is_license = |file: &&PackagedFile| file.path.starts_with("LICENSE");
-        self.documents.iter().filter(is_license).cloned().collect()
+        let files = self.documents.iter().chain([&self.notices]);
+        files.filter(is_license).cloned().collect()
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{
+    contents::missing_below,
     installer,
     newcomer::{DebianRoot, InRoot},
     package_folder, platform,
@@ -145,16 +146,41 @@ impl Shelf {
         let mut tar = Command::new("tar");
         tar.arg("-xzf").arg(self.archive_file()).arg("--strip-components=1").arg("-C").arg(&root);
         output(&mut tar)?;
-        ensure!(root.join("share/man/man1/muster.1").is_file(), "the man page is missing");
+        ensure_whole(&root)?;
         Ok(in_empty_root(&root, "/bin/muster"))
     }
 
     fn installer(&self) -> Attempt {
+        self.installer_refuses_damage()?;
         let prefix = self.folder("installer")?;
-        let mut script = Command::new("sh");
-        script.arg(self.packages.join("install.sh")).arg(&self.packages).arg(&prefix);
-        output(&mut script)?;
+        output(&mut self.script(&self.packages, &prefix))?;
+        ensure_whole(&prefix)?;
         Ok(Ok(Installed::at(&prefix.join("bin/muster"), &prefix.join("store"))))
+    }
+
+    /// The installer with packages of a folder.
+    fn script(&self, source: &Path, prefix: &Path) -> Command {
+        let mut script = Command::new("sh");
+        script.arg(self.packages.join("install.sh")).arg(source).arg(prefix);
+        script
+    }
+
+    /// An archive with one other byte is refused before anything is installed.
+    fn installer_refuses_damage(&self) -> Result<()> {
+        let source = self.folder("damaged")?;
+        let archive = self.archive_file();
+        let mut bytes = fs::read(&archive)?;
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(source.join(archive.file_name().context("the archive has a name")?), bytes)?;
+        fs::copy(self.packages.join("SHA256SUMS"), source.join("SHA256SUMS"))?;
+        let prefix = self.folder("not-installed")?;
+        let refused = self.script(&source, &prefix).output()?;
+        let complaint = String::from_utf8_lossy(&refused.stderr);
+        ensure!(!refused.status.success(), "a damaged archive was installed");
+        ensure!(complaint.contains("is damaged"), "it does not say why: {complaint}");
+        ensure!(fs::read_dir(prefix)?.next().is_none(), "a damaged archive left files");
+        Ok(())
     }
 
     fn deb(&self) -> Attempt {
@@ -172,6 +198,7 @@ impl Shelf {
             return Ok(Err("dpkg is not installed".to_owned()));
         }
         output(&mut dpkg)?;
+        ensure_whole(&root.join("usr"))?;
         Ok(in_empty_root(&root, "/usr/bin/muster"))
     }
 
@@ -246,6 +273,13 @@ impl Shelf {
         output(&mut root.command(&pip))?;
         Ok(Ok("/opt/wheel/bin/muster".to_owned()))
     }
+}
+
+/// Fails if files beside the program are missing: completions, manual, licences.
+fn ensure_whole(prefix: &Path) -> Result<()> {
+    let missing = missing_below(prefix);
+    ensure!(missing.is_empty(), "missing: {}", missing.join(", "));
+    Ok(())
 }
 
 /// A program below a root that has nothing else, if this user may change the root.

@@ -11,7 +11,7 @@ use super::{
     archive::{PackagedFile, tar_gz},
     checksums,
     contents::Contents,
-    deb, installer, npm,
+    deb, installer, linked, npm,
     platform::{self, Platform},
     product::Product,
     sbom, wheel,
@@ -39,14 +39,14 @@ pub(crate) fn write(
     let mut packages = Vec::new();
     let mut archives = Vec::new();
     for program in programs {
-        let contents = Contents::read(workspace, &program.path, &runnable.path)?;
+        let linked = linked::read(workspace, &product, program.platform.triple)?;
+        let contents = Contents::read(workspace, &program.path, &runnable.path, &linked)?;
         let made = of_platform(&product, &program.platform, &contents)?;
         archives.push((program.platform, made[0].clone()));
         packages.extend(made);
         let name =
             format!("{}-{}-{}.cdx.json", product.name, product.version, program.platform.name);
-        let list = sbom::read(workspace, &product, program.platform.triple)?;
-        packages.push(PackagedFile::text(name, list));
+        packages.push(PackagedFile::text(name, sbom::text(&product, &linked)?));
         if packages.iter().all(|file| file.path != launcher_name(&product)) {
             let bytes = npm::launcher_package(&product, &contents.documents)?;
             packages.push(package(launcher_name(&product), bytes));

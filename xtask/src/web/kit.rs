@@ -60,10 +60,10 @@ impl Kit {
         command
     }
 
-    /// The tests of the page in a browser, against the program of the development build.
-    pub(super) fn browser_script(&self, workspace: &Workspace) -> Result<Command> {
+    /// A script that uses the page in a browser, against the program of the development build.
+    pub(super) fn browser_script(&self, workspace: &Workspace, name: &str) -> Result<Command> {
         let mut command = Command::new("node");
-        command.arg("e2e/run.mjs").current_dir(&self.folder);
+        command.arg(Path::new("e2e").join(name)).current_dir(&self.folder);
         command.env("MUSTER", workspace.muster()).env("CHROMIUM", browser()?);
         command.env("MUSTER_SHOTS", workspace.target().join("web/shots"));
         Ok(command)

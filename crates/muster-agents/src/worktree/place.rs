@@ -20,7 +20,12 @@ use muster_core::{
 use tokio::sync::OwnedMutexGuard;
 
 use super::{FOLDER, branch, git::Git, of_run};
-use crate::{artifacts::make_private, background, shared::RunsContext};
+use crate::{
+    artifacts::make_private,
+    background,
+    calls::unmade,
+    shared::{AskError, RunsContext},
+};
 
 /// Why a node has no worktree, and what to do about it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,8 +123,8 @@ pub(crate) async fn settle(
     Ok(())
 }
 
-fn unknown_to_run(error: impl std::fmt::Debug) -> Unplaced {
-    Unplaced::Untold(format!("{error:?}"))
+fn unknown_to_run(error: AskError) -> Unplaced {
+    Unplaced::Untold(unmade(error).message)
 }
 
 impl Placement {

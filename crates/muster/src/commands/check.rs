@@ -135,8 +135,8 @@ pub(super) fn accepted<'a>(
 ) -> anyhow::Result<&'a ProjectDefinition> {
     let Some(accepted) = &known.accepted else {
         bail!(
-            "CHECK_UNTRUSTED: the checks of {} are not accepted yet; a person accepts them with \
-             `muster trust {}`",
+            "the checks of {} are not accepted yet: `muster trust {}` shows them and asks\n  \
+             muster explain CHECK_UNTRUSTED",
             project.root.display(),
             project.root.display()
         );

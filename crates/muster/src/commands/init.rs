@@ -18,7 +18,7 @@ use super::{
     setup::{Agent, AgentConnection},
     trust,
 };
-use crate::{config::Settings, output, person::typed, storage};
+use crate::{config::Settings, output, person::types_yes, storage};
 
 /// Set a project up: its workspace, its checks, and the agents of this machine
 ///
@@ -127,9 +127,9 @@ fn consent(is_given: bool, question: &str) -> anyhow::Result<Consent> {
     if is_given {
         return Ok(Consent::Given);
     }
-    Ok(match typed(question) {
-        Ok(answer) if answer == "yes" => Consent::Given,
-        Ok(_) => Consent::Denied,
+    Ok(match types_yes(question) {
+        Ok(true) => Consent::Given,
+        Ok(false) => Consent::Denied,
         Err(_) => Consent::Unanswered,
     })
 }

@@ -9,6 +9,7 @@ mod line;
 mod rules;
 mod stray_word;
 pub(crate) mod watch;
+mod words;
 
 use std::{
     path::{Path, PathBuf},

@@ -91,5 +91,13 @@ fn line(screen: Screen, RunSnapshot { run, counts, .. }: &RunSnapshot<'_>) -> St
     let changed = run.updated_at.map(|at| ago(at.0)).unwrap_or_default();
     let summary = screen.paint(Tone::Faint, &format!("{summary:<32}  {changed:<11}"));
     let name = cut(run.name.as_deref().unwrap_or_default(), 60);
-    format!("{id}  {status}  {phase}  {summary}  {name}\n")
+    let folder = screen.paint(Tone::Faint, &run.cwd.as_deref().map(folder).unwrap_or_default());
+    format!("{id}  {status}  {phase}  {summary}  {name}  {folder}\n")
+}
+
+/// The end of a path: `/home/ada/src/harbour` is `src/harbour`.
+fn folder(path: &str) -> String {
+    let mut parts: Vec<&str> = path.rsplit('/').filter(|part| !part.is_empty()).take(2).collect();
+    parts.reverse();
+    parts.join("/")
 }

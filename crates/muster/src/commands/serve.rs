@@ -62,6 +62,7 @@ pub(crate) struct Serve {
     #[arg(
         long,
         value_name = "ADDRESS",
+        value_parser = address,
         help = SERVER_ADDR.row.flag_help(),
         long_help = SERVER_ADDR.row.flag_long_help()
     )]
@@ -164,6 +165,13 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
 fn ctree_display(settings: &Settings) -> anyhow::Result<CtreeDisplay> {
     let gate = settings.gate()?;
     Ok(CtreeDisplay { summary: gate.summary_visible(), task_node: gate.task_node_visible() })
+}
+
+/// An address with its port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let expected =
+        "expected an address and a port, such as 127.0.0.1:7717; port 0 takes any free one";
+    text.trim().parse().map_err(|_| expected.to_owned())
 }
 
 /// Raises the limit on open files and connections as far as the system permits, and returns the

@@ -22,7 +22,7 @@ use crate::{
     config::Settings,
     output,
     people::refused,
-    person::{Person, typed},
+    person::{Person, types_yes},
     screen, storage,
 };
 
@@ -75,11 +75,11 @@ fn decide(
     let root = root_of(&project)?;
     let workspace = workspace_of(settings, app, None, &project)?;
     warn_of_unseen(app, &workspace, &root)?;
-    let answer = typed("Accept these definitions? Type yes or no: ")
+    let is_yes = types_yes("Accept these definitions? Type yes or no: ")
         .context("only a person can accept checks, at a terminal; run `muster trust` in one")?;
     let by = person_name();
-    let decision = match answer.as_str() {
-        "yes" => {
+    let decision = match is_yes {
+        true => {
             let person = Person::of(settings)?;
             if person.key().has_passphrase()? {
                 person.open()?;
@@ -87,8 +87,7 @@ fn decide(
             let definition = Box::new(project.definition);
             TrustDecision::Accepted { root, definition, by, workspace: Some(workspace.clone()) }
         }
-        "no" => TrustDecision::Declined { root, digest: project.definition.digest(), by },
-        _ => bail!("the answer is yes or no; nothing was changed"),
+        false => TrustDecision::Declined { root, digest: project.definition.digest(), by },
     };
     let done = match &decision {
         TrustDecision::Accepted { .. } => {

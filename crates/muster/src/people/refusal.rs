@@ -33,11 +33,20 @@ pub(crate) fn refused(error: &ApiError) -> anyhow::Error {
         // Inside a batch the message also names the operation. One that does not repeat what was
         // expected says more, such as the line of a file.
         (Some(argument), Some(expected), true) if error.message.contains(expected.as_str()) => {
-            format!("{argument}: expected {expected}")
+            format!("{}: expected {expected}", as_typed(argument))
         }
         (_, _, _) => error.message.clone(),
     };
     anyhow!("{message}\n  {advice}\n  muster explain {code}")
+}
+
+/// What the command line calls an argument of an operation.
+fn as_typed(argument: &str) -> &str {
+    match argument {
+        "target" | "task" | "plan" | "id" => "ID",
+        "path" => "STEP",
+        _ => argument,
+    }
 }
 
 impl ErrorFacts {

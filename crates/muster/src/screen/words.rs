@@ -10,6 +10,19 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// A line for programs as people write it: `1 step(s)` is "1 step", `4 step(s)` is "4 steps".
+pub(crate) fn with_plurals(line: &str) -> String {
+    let mut parts = line.split("(s)");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut words = text.rsplit(' ');
+        let is_one = words.nth(1) == Some("1");
+        text.push_str(if is_one { "" } else { "s" });
+        text.push_str(part);
+    }
+    text
+}
+
 /// How long ago something happened, by the clock of this machine.
 pub(crate) fn ago(then: Timestamp) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
@@ -38,6 +51,13 @@ mod tests {
             [ago(-5), ago(59), ago(185), ago(7_300), ago(100_000), ago(200_000)],
             ["just now", "just now", "3 min ago", "2 h ago", "1 day ago", "2 days ago"]
         );
+    }
+
+    #[test]
+    fn lines_for_programs_get_their_plurals() {
+        let lines = ["Confirm tests: 1 step(s), first s:0", "4 step(s) blocked", "nothing"];
+        let shown = ["Confirm tests: 1 step, first s:0", "4 steps blocked", "nothing"];
+        assert_eq!(lines.map(with_plurals), shown);
     }
 
     #[test]

@@ -4,9 +4,10 @@
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -66,7 +67,24 @@ fn alone_it_says_what_it_is_until_there_is_something_to_show() {
 }
 
 #[test]
-fn a_server_opens_its_page_and_announces_itself_in_five_lines() {
+fn a_server_announces_itself_in_five_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = folder.path().to_str().unwrap();
+    let mut serve = muster(&["serve", "--addr", "127.0.0.1:0", "--storage-dir", storage]);
+    let mut serve = serve.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(serve.stdout.take().unwrap()).lines();
+    let begins = [" listens on http://127.0.0.1:", "  page   http://", "  store  /", "  agent  "];
+    for part in begins.iter().chain(&["  more   muster --help"]) {
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.contains(part), "{part:?} is not in {line:?}");
+    }
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+    assert_eq!(lines.count(), 0, "nothing follows");
+}
+
+#[test]
+fn a_server_opens_its_page_and_later_links_lead_there() {
     let folder = tempfile::tempdir().unwrap();
     let (program, file) = browser(folder.path());
     let browser = ("BROWSER", program.to_str().unwrap());

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod agent;
+mod any_program;
 mod by_hand;
 mod checks;
 mod client;

@@ -71,10 +71,12 @@ impl Work {
 
     /// `muster waive` at a terminal.
     fn waive(&self, words: &str, reply: &str) -> String {
+        self.waive_with(words, &[(QUESTION, &format!("{reply}\r"))])
+    }
+
+    fn waive_with(&self, words: &str, dialog: &[(&str, &str)]) -> String {
         let words = format!("waive tests --task TASK-001 {words}");
-        let dialog = [(QUESTION, format!("{reply}\r"))];
-        let dialog: Vec<(&str, &str)> = dialog.iter().map(|(ask, say)| (*ask, &**say)).collect();
-        at_a_terminal_where(&self.0.store(), &words, &dialog, |script| {
+        at_a_terminal_where(&self.0.store(), &words, dialog, |script| {
             script.current_dir(self.0.path("work"));
         })
     }
@@ -130,7 +132,9 @@ fn only_a_person_at_a_terminal_sets_a_check_aside() {
     assert_eq!(work.run(&flag).status.code(), Some(2));
     let no = work.waive("--reason 'no network'", "no");
     assert!(no.contains("Nothing was changed") && no.contains("code=1"), "{no}");
-    let unclear = work.waive("--reason 'no network'", "sure");
+    let again = "Type the whole word, yes or no: ";
+    let unclear = [(QUESTION, "sure\r"), (again, "y\r"), (again, "\r"), (again, "ok\r")];
+    let unclear = work.waive_with("--reason 'no network'", &unclear);
     assert!(unclear.contains("the answer is yes or no"), "{unclear}");
     assert_eq!(work.finish()["error"]["code"], "CHECK_REQUIRED");
     assert_eq!(work.proof()["checks"][0]["state"], "failed");

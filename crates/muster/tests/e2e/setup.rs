@@ -282,6 +282,18 @@ fn what_was_written_is_taken_out_byte_for_byte() {
 }
 
 #[test]
+fn a_project_that_had_no_settings_has_no_folder_of_them_afterwards() {
+    let home = Home::new();
+    let project = home.path().join("rocket");
+    fs::create_dir(&project).unwrap();
+    let dir = ["--dir", project.to_str().unwrap()];
+    home.done(&[&["claude", "--write"], &dir[..]].concat());
+    assert!(project.join(".claude").is_dir());
+    home.done(&[&["--remove"], &dir[..]].concat());
+    assert!(fs::read_dir(&project).unwrap().next().is_none(), "the project is as it was");
+}
+
+#[test]
 fn settings_that_were_added_since_survive_a_removal() {
     let home = Home::new();
     home.write(".gemini/settings.json", "{\"theme\": \"dark\"}");

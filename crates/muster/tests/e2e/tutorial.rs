@@ -4,14 +4,19 @@
 
 use std::{
     env, fs,
+    io::{BufRead as _, BufReader},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use muster_testkit::settings::without_settings;
 
 use crate::{checks::QUESTION, program, terminal::at_a_terminal_where};
 
+/// How long a started browser may take to write its file.
+const PATIENCE: Duration = Duration::from_secs(20);
 const PAGE: &str = include_str!("../../../../docs/tutorial.md");
 
 /// A block of the page: commands, or what the commands before it show.
@@ -59,8 +64,33 @@ impl Reader {
         command.env("MUSTER_STORAGE_DIR", self.store());
     }
 
+    /// Starts the server of a block and stops it once it has announced itself and opened the page.
+    fn serve(&self, commands: &str) -> String {
+        let opened = self.home.path().join("opened");
+        let browser = self.home.path().join("browser");
+        fs::write(&browser, format!("#!/bin/sh\ntouch '{}'\n", opened.display())).unwrap();
+        fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut server = Command::new("sh");
+        self.equip(without_settings(&mut server).args(["-c", &format!("exec {commands}")]));
+        server.env("MUSTER_ADDR", "127.0.0.1:0").env("BROWSER", browser);
+        let mut server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(server.stdout.take().unwrap()).lines();
+        let shown: Vec<String> = lines.take(5).map(Result::unwrap).collect();
+        let deadline = Instant::now() + PATIENCE;
+        while !opened.exists() {
+            assert!(Instant::now() < deadline, "no browser was started");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server.kill().unwrap();
+        server.wait().unwrap();
+        shown.join("\n")
+    }
+
     /// Types the commands of a block; returns what the terminal shows.
     fn type_in(&mut self, commands: &str) -> String {
+        if commands.trim().starts_with("muster serve") {
+            return self.serve(commands.trim());
+        }
         if commands.trim() == "muster trust" {
             return at_a_terminal_where(&self.store(), "trust", &[(QUESTION, "yes\r")], |script| {
                 self.equip(script);

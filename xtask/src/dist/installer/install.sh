@@ -2,7 +2,7 @@
 # Installs Muster from a folder or an address that holds its archives and SHA256SUMS:
 #   sh install.sh SOURCE [PREFIX]
 # PREFIX is ~/.local by default. Nothing outside of it is touched; remove it with
-#   rm PREFIX/bin/muster
+#   rm -r PREFIX/bin/muster PREFIX/share/doc/muster PREFIX/share/man/man1/muster*.1
 set -eu
 
 version=@VERSION@

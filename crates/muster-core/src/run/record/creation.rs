@@ -1,20 +1,23 @@
 //! Creating a run and changing its fields.
 
-use crate::run::{
-    RunFact, RunRejection,
-    bounds::{bad, filled, list, relative_path, text},
-    command::{CheckInput, CreateRun, RunFields, SettingsPatch},
-    decide::reject,
-    draft::RunDraft,
-    event::{PhaseChanged, RunChange},
-    id::CheckId,
-    inbox::rules as inbox_rules,
-    limits,
-    lookup::{self, Found},
-    node::rules as node_rules,
-    phase,
-    record::{CONTRACT_VERSION, GlobalMode, Mode, Phase, PhaseReason, Run, RunStatus},
-    settings::{Budget, Check, RunSettings, Usage},
+use crate::{
+    run::{
+        RunFact, RunRejection,
+        bounds::{self, bad, filled, list, relative_path},
+        command::{CheckInput, CreateRun, RunFields, SettingsPatch},
+        decide::reject,
+        draft::RunDraft,
+        event::{PhaseChanged, RunChange},
+        id::{CheckId, RunId},
+        inbox::rules as inbox_rules,
+        limits,
+        lookup::{self, Found},
+        node::rules as node_rules,
+        phase,
+        record::{CONTRACT_VERSION, GlobalMode, Mode, Phase, PhaseReason, Run, RunStatus},
+        settings::{Budget, Check, RunSettings, Usage},
+    },
+    text,
 };
 
 /// Default timeout of a check in seconds.
@@ -41,7 +44,7 @@ fn blank(create: &CreateRun, draft: &RunDraft<'_>) -> Run {
     Run {
         id: create.id,
         contract_version: CONTRACT_VERSION.to_owned(),
-        name: format!("Run {}", crate::text::short_id(&create.id.to_string())),
+        name: made_name(create.id, None),
         goal: None,
         definition_of_done: Vec::new(),
         status: RunStatus::Queued,
@@ -94,14 +97,31 @@ pub(crate) fn edit(draft: &mut RunDraft<'_>, fields: &RunFields) -> Found<()> {
     }
 }
 
-/// Sets the given fields, if they are valid.
+/// What a run is called as long as nobody gives it a name.
+fn made_name(id: RunId, goal: Option<&str>) -> String {
+    match goal {
+        Some(goal) => text::first_words(goal),
+        None => format!("Run {}", text::short_id(&id.to_string())),
+    }
+}
+
+/// Sets the given fields, if they are valid. A name that was made of the goal follows it.
 fn apply(draft: &mut RunDraft<'_>, run: &mut Run, fields: &RunFields) -> Found<()> {
+    let has_made_name = run.name == made_name(run.id, run.goal.as_deref());
+    set_fields(draft, run, fields)?;
+    if has_made_name && fields.name.is_none() {
+        run.name = made_name(run.id, run.goal.as_deref());
+    }
+    Ok(())
+}
+
+fn set_fields(draft: &mut RunDraft<'_>, run: &mut Run, fields: &RunFields) -> Found<()> {
     if let Some(name) = &fields.name {
         filled("name", name, limits::NAME_CHARS_MAX)?;
         run.name.clone_from(name);
     }
     if let Some(goal) = &fields.goal {
-        text("goal", goal.as_deref().unwrap_or(""), limits::GOAL_CHARS_MAX)?;
+        bounds::text("goal", goal.as_deref().unwrap_or(""), limits::GOAL_CHARS_MAX)?;
         run.goal = goal.clone().filter(|goal| !goal.trim().is_empty());
     }
     if let Some(lines) = &fields.definition_of_done {

@@ -76,6 +76,21 @@ fn runs_ev_4_the_first_event_is_the_whole_run() {
     room.check_replay();
 }
 
+#[test]
+fn people_run_5_a_run_without_a_name_is_called_by_its_goal() {
+    let goal = |text: &str| RunFields { goal: Some(Some(text.to_owned())), ..RunFields::default() };
+    let long = "Make uploads\nresumable  after a lost connection, on every client";
+    let mut room = Room::queued(goal(long));
+    assert_eq!(room.run().name, "Make uploads resumable after a lost connection, on …");
+    room.user(Ask::EditRun(Box::new(goal("Ship it"))));
+    assert_eq!(room.run().name, "Ship it", "it follows the goal");
+    let named = RunFields { name: Some("Release".to_owned()), ..RunFields::default() };
+    room.user(Ask::EditRun(Box::new(named)));
+    room.user(Ask::EditRun(Box::new(goal("Ship it well"))));
+    assert_eq!(room.run().name, "Release", "a name that was given stays");
+    room.check_replay();
+}
+
 /// Every status and phase that a run can be in, reached by commands.
 fn every_state() -> Vec<Room> {
     let queued = Room::queued(with_checks());

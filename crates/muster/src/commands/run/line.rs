@@ -19,6 +19,7 @@ use muster_core::{
 };
 use serde::Deserialize;
 
+use super::words;
 use crate::screen::{Screen, Tone, cut, spelled_out};
 
 /// Columns of a node's name.
@@ -122,16 +123,16 @@ fn resolved(resolution: &Resolution) -> String {
 fn tone_and_words(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, String)> {
     let (tone, words) = match &event.fact {
         RunFact::RunPatched(patched) => (Tone::Strong, status(&patched.patch.run)?),
-        RunFact::PhaseChanged(to) => (Tone::Strong, format!("── {} ({})", to.phase, to.reason)),
+        RunFact::PhaseChanged(to) => {
+            (Tone::Strong, format!("── {} ({})", to.phase, words::phase_reason(to.reason)))
+        }
         RunFact::ModeChanged(to) => (Tone::Strong, format!("── {} {}", to.mode, to.global_mode)),
         RunFact::RunStalled(stalled) => {
-            (Tone::Bad, format!("goes in circles: {}", stalled.evidence.rule))
+            (Tone::Bad, format!("no progress: {}", words::stall(stalled.evidence.rule)))
         }
-        RunFact::BudgetReached(reached) => {
-            (Tone::Bad, format!("budget: {} {}", reached.metric, reached.level))
-        }
+        RunFact::BudgetReached(reached) => (Tone::Bad, words::budget(reached)),
         RunFact::ViolationFound(found) => {
-            (Tone::Bad, format!("may not write {}", Json::of(&found.paths)))
+            (Tone::Bad, format!("changed files it may not change: {}", found.paths.join(", ")))
         }
         RunFact::NodeProgressed(node) if node.status == NodeStatus::Failed => {
             (Tone::Bad, format!("failed: {}", node.summary))
@@ -154,7 +155,7 @@ fn tone_and_words(names: &NodeNames, event: &RunEvent) -> Option<(Option<Tone>, 
         RunFact::ArtifactCreated(created) => changes(&created.artifact)?,
         RunFact::TurnMoved(TurnMoved { step: TurnStep::Failed(ended), .. }) => {
             let detail = ended.detail.as_deref().unwrap_or_default();
-            (Tone::Bad, format!("✗ {} {detail}", ended.reason))
+            (Tone::Bad, format!("✗ {} {detail}", ended.reason.words()).trim_end().to_owned())
         }
         RunFact::RunDeleted(_)
         | RunFact::NodePatched(_)

@@ -53,6 +53,7 @@ impl FileRemoval {
             Self::Untouched => "has nothing of Muster".to_owned(),
             Self::Deleted => {
                 fs::remove_file(file).with_context(context)?;
+                remove_empty_settings_folder(file);
                 "removed: it held nothing else".to_owned()
             }
             Self::Restored(backup) => {
@@ -66,5 +67,16 @@ impl FileRemoval {
                 "Muster's part was taken out; the rest stays".to_owned()
             }
         })
+    }
+}
+
+/// Removes a folder such as `.claude` that was only there for the file.
+fn remove_empty_settings_folder(file: &Path) {
+    let folder = file.parent().filter(|folder| {
+        folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+    });
+    if let Some(folder) = folder {
+        // It fails where something else is in the folder, which then stays.
+        fs::remove_dir(folder).ok();
     }
 }

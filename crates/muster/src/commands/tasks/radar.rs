@@ -6,7 +6,7 @@ use muster_core::tasks::view::{Rollup, StepsSummary, StepsView, radar::Radar};
 use super::calls::RadarCall;
 use crate::{
     people::{Look, OpenWorkspace},
-    screen::{Screen, Tone},
+    screen::{Screen, Tone, with_plurals},
 };
 
 /// What is counted, for one and for several.
@@ -120,7 +120,7 @@ pub(crate) fn section(
     }
     let mut text = format!("\n{}\n", screen.paint(tone, heading));
     for line in lines {
-        let wrapped = screen.wrapped(line, "    ").join("\n");
+        let wrapped = screen.wrapped(&with_plurals(line), "    ").join("\n");
         text += &format!("  {} {}\n", screen.paint(tone, glyph), wrapped.trim_start());
     }
     text

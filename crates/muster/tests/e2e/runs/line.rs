@@ -46,7 +46,13 @@ fn a_goal_and_a_graph_make_a_run_that_comes_to_its_end() {
     let output = command(&server, &["run", "finish it", "--graph", graph, "--dir", work]);
     let text = stdout(&output);
     assert!(output.status.success(), "{text}{}", stderr(&output));
-    for word in ["EXECUTE", "VERIFY", "DONE", "The run is complete.", "completed"] {
+    for word in [
+        "EXECUTE",
+        "VERIFY (the work was declared done)",
+        "DONE",
+        "The run is complete.",
+        "completed",
+    ] {
         assert!(text.contains(word), "{word}: {text}");
     }
     let listed = answer(&command(&server, &["runs", "--json"]));
@@ -55,6 +61,8 @@ fn a_goal_and_a_graph_make_a_run_that_comes_to_its_end() {
     assert_eq!((&run["counts"]["nodes"], &run["counts"]["edges"]), (&json!(2), &json!(1)));
     let lines = stdout(&command(&server, &["runs"]));
     assert!(lines.contains("completed") && lines.contains("Two"), "{lines}");
+    let folder = dir.path().file_name().unwrap().to_str().unwrap();
+    assert!(lines.contains(folder), "where it works: {lines}");
     let id = run["id"].as_str().unwrap();
     let watched = command(&server, &["run", "watch", &id[..13], "--once", "--json"]);
     // Programs end after the run, and that is sent too: there may be more by now, but no hole.
