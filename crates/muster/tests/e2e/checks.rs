@@ -21,6 +21,8 @@ use crate::{
 };
 
 pub(crate) const QUESTION: &str = "Type yes or no: ";
+/// What is asked after an answer that is neither.
+pub(crate) const AGAIN: &str = "Type the whole word, yes or no: ";
 
 /// A project next to a store of its own.
 pub(crate) struct Project {
@@ -49,8 +51,11 @@ impl Project {
     }
 
     pub(crate) fn trust(&self, answer: &str) -> String {
-        let answer = format!("{answer}\r");
-        at_a_terminal(&self.store(), &self.words("trust"), &[(QUESTION, &answer)])
+        self.trust_with(&[(QUESTION, &format!("{answer}\r"))])
+    }
+
+    fn trust_with(&self, dialog: &[(&str, &str)]) -> String {
+        at_a_terminal(&self.store(), &self.words("trust"), dialog)
     }
 
     pub(crate) fn check(&self, words: &[&str]) -> Output {
@@ -136,7 +141,8 @@ fn nothing_runs_before_a_person_has_accepted_it_at_a_terminal() {
     let agent = alone(trust);
     assert!(!agent.status.success() && stderr(&agent).contains("terminal"), "{}", stderr(&agent));
     assert!(project.trust("no").contains("Declined"));
-    assert!(project.trust("maybe").contains("nothing was changed"));
+    let unclear = [(QUESTION, "maybe\r"), (AGAIN, "y\r"), (AGAIN, "\r"), (AGAIN, "ok\r")];
+    assert!(project.trust_with(&unclear).contains("nothing was changed"));
     assert!(!project.check(&[]).status.success());
     assert!(!project.folder.path().join("ran").exists());
     assert!(project.trust("yes").contains("Accepted"));

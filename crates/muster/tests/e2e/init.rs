@@ -11,6 +11,7 @@ use std::{
 };
 
 use crate::{
+    checks::AGAIN,
     program::{muster, stderr, stdout},
     terminal::{alone, at_a_terminal_where},
 };
@@ -138,7 +139,7 @@ fn a_no_is_respected_at_every_question() {
     assert!(!machine.path(".claude.json").exists());
     assert!(shown.contains("muster trust ") && shown.contains("muster setup claude --write"));
     // Declined definitions are not asked about again.
-    let again = machine.typed("init", &[(CONNECT, "maybe")]);
+    let again = machine.typed("init", &[(CONNECT, "maybe"), (AGAIN, "no")]);
     assert!(again.contains("code=0") && !machine.path(".claude.json").exists(), "{again}");
 }
 

@@ -12,12 +12,11 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    checks::{Project, text},
+    checks::{AGAIN, Project, QUESTION, text},
     program::{self, answer, stderr, stdout},
     terminal::{alone, at_a_terminal_where},
 };
 
-const QUESTION: &str = "Type yes or no: ";
 const REQUIRED: &str = "workspace = \"acme\"\ngates = \"plain\"\n[checks.tests]\n\
                         run = \"sh test.sh\"\npaths = [\"test.sh\"]\nrequired = true\n";
 const GREEN: &str = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'\n";
@@ -132,8 +131,7 @@ fn only_a_person_at_a_terminal_sets_a_check_aside() {
     assert_eq!(work.run(&flag).status.code(), Some(2));
     let no = work.waive("--reason 'no network'", "no");
     assert!(no.contains("Nothing was changed") && no.contains("code=1"), "{no}");
-    let again = "Type the whole word, yes or no: ";
-    let unclear = [(QUESTION, "sure\r"), (again, "y\r"), (again, "\r"), (again, "ok\r")];
+    let unclear = [(QUESTION, "sure\r"), (AGAIN, "y\r"), (AGAIN, "\r"), (AGAIN, "ok\r")];
     let unclear = work.waive_with("--reason 'no network'", &unclear);
     assert!(unclear.contains("the answer is yes or no"), "{unclear}");
     assert_eq!(work.finish()["error"]["code"], "CHECK_REQUIRED");

@@ -5,6 +5,10 @@ use std::process::{Command, Output, Stdio};
 use std::{
     io::{Read as _, Write as _},
     path::Path,
+    process::Child,
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::Duration,
 };
 
 #[cfg(target_os = "linux")]
@@ -12,6 +16,10 @@ use muster_testkit::settings::without_settings;
 
 #[cfg(target_os = "linux")]
 use crate::program;
+
+/// A program at a terminal that shows nothing for this long waits for an answer.
+#[cfg(target_os = "linux")]
+const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Runs a command line at a terminal of its own, where each question gets its answer; returns
 /// everything that the terminal has shown. At the end it shows the exit code and its own state.
@@ -41,24 +49,76 @@ pub(crate) fn at_a_terminal_where(
     change(&mut script);
     let mut child = script.spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();
-    let mut screen = child.stdout.take().unwrap();
-    let mut shown = Vec::new();
+    let mut screen = Screen::of(child);
     for (question, answer) in dialog {
-        while !shown.ends_with(question.as_bytes()) {
-            let mut byte = [0];
-            screen.read_exact(&mut byte).unwrap();
-            shown.push(byte[0]);
-        }
+        screen.wait_for(question);
         keys.write_all(answer.as_bytes()).unwrap();
     }
-    screen.read_to_end(&mut shown).unwrap();
-    child.wait().unwrap();
-    let shown = String::from_utf8(shown).unwrap();
+    let shown = screen.whole();
     let state: Vec<_> = shown.split([' ', ';', '\r', '\n']).collect();
     for mode in ["echo", "icanon", "isig"] {
         assert!(state.contains(&mode), "the terminal is put back: {shown}");
     }
     shown
+}
+
+/// What a program at a terminal has shown so far. A program that waits for an answer that no test
+/// gives is ended, and what it asked is in the failure.
+#[cfg(target_os = "linux")]
+struct Screen {
+    child: Child,
+    pieces: Receiver<Vec<u8>>,
+    shown: Vec<u8>,
+}
+
+#[cfg(target_os = "linux")]
+impl Screen {
+    fn of(mut child: Child) -> Self {
+        let mut output = child.stdout.take().unwrap();
+        let (sender, pieces) = channel();
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(length @ 1..) = output.read(&mut piece) {
+                if sender.send(piece[..length].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, pieces, shown: Vec::new() }
+    }
+
+    /// Waits until something is shown last, which only a question is.
+    fn wait_for(&mut self, question: &str) {
+        while !self.shown.ends_with(question.as_bytes()) {
+            assert!(self.more(), "{question:?} was not asked: {}", self.text());
+        }
+    }
+
+    /// Everything that is shown until the program has ended.
+    fn whole(mut self) -> String {
+        while self.more() {}
+        self.child.wait().unwrap();
+        self.text()
+    }
+
+    /// Waits for more to be shown; false at the end.
+    fn more(&mut self) -> bool {
+        match self.pieces.recv_timeout(SILENCE_MAX) {
+            Ok(piece) => {
+                self.shown.extend(piece);
+                true
+            }
+            Err(RecvTimeoutError::Disconnected) => false,
+            Err(RecvTimeoutError::Timeout) => {
+                self.child.kill().unwrap();
+                panic!("the program shows nothing more, and has not ended: {}", self.text())
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.shown).into_owned()
+    }
 }
 
 /// Runs a command without a terminal, also when the tests have one.
