@@ -11,6 +11,7 @@ macro_rules! file {
 pub(super) const FILES: &[EmbeddedFile] = &[
     file!("GLOSSARY.html"),
     file!("agents.html"),
+    file!("changelog.html"),
     file!("checks.html"),
     file!("command-line.html"),
     file!("comparison.html"),
