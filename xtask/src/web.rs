@@ -9,7 +9,7 @@ mod kit;
 
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::{
     outside::process::{Script, counted},
@@ -46,9 +46,16 @@ pub(crate) fn perform(workspace: &Workspace, wish: Wish) -> Result<bool> {
         }
         Wish::Shots => {
             let kit = Kit::prepare(workspace).map_err(anyhow::Error::msg)?;
+            build_program(workspace)?;
             run(kit.browser_script(workspace, SCENARIOS)?.arg("--shots"))
         }
     }
+}
+
+/// Builds the program that the scripts start: it contains the bundle, which may be newer.
+fn build_program(workspace: &Workspace) -> Result<()> {
+    ensure!(run(&mut workspace.cargo(&["build"]))?, "the program does not build");
+    Ok(())
 }
 
 /// A script of `web/e2e`, ready to drive a browser; an error gives the reason why it cannot here.
@@ -82,6 +89,7 @@ fn in_browser(workspace: &Workspace, kit: &Kit) -> Result<Tally> {
             return Ok(Tally::skip());
         }
     };
+    build_program(workspace)?;
     let place = workspace.target().join("web");
     let ended = Script::start(&mut command, &place, "browser")?.wait(kit::BROWSER_TIME_MAX)?;
     println!("{}", ended.output.trim_end());

@@ -13,7 +13,7 @@ use super::bundle;
 use crate::{outside::kit::finished, workspace::Workspace};
 
 /// Longest run of all tests in the browser.
-pub(super) const BROWSER_TIME_MAX: Duration = Duration::from_secs(600);
+pub(super) const BROWSER_TIME_MAX: Duration = Duration::from_secs(900);
 /// Where browsers are found, the first that exists.
 const BROWSERS: [&str; 4] = [
     "/usr/bin/chromium",
