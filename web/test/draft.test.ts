@@ -51,7 +51,8 @@ test("problems name their field", () => {
 });
 
 test("a refusal is shown at the field that it names", () => {
-  expect(refusedField("steps[2].success_criteria[0] is too long")).toBe("steps.2.criteria");
-  expect(refusedField("tags must not be blank")).toBe("tags");
-  expect(refusedField("the store is read-only")).toBe("");
+  expect(refusedField("steps[2].success_criteria[0]")).toBe("steps.2.criteria");
+  expect(refusedField("tags[3]")).toBe("tags");
+  expect(refusedField("workspace")).toBe("");
+  expect(refusedField("")).toBe("");
 });

@@ -1,7 +1,7 @@
 // A run that is about to be started.
 import { describe, expect, test } from "vitest";
 import type { Project, Provider } from "../src/api/wire";
-import { installedFirst, newRun, runForTask, runInput, runProblems, type DraftNode } from "../src/state/new_run";
+import { installedFirst, newRun, runForTask, runInput, runProblems, type DraftNode, settingsProblem } from "../src/state/new_run";
 import { firstWords, folderName, runName } from "../src/state/run_names";
 import type { Whole } from "../src/state/work";
 
@@ -70,4 +70,15 @@ test("a run without a name is called by the first words of its goal", () => {
   expect(runName({ name: "Run 0197abcd", goal: null })).toBe("Run 0197abcd");
   expect(firstWords("short")).toBe("short");
   expect(folderName("/home/ada/src/harbour")).toBe("src/harbour");
+});
+
+test("settings of a run are refused in the words of their form", () => {
+  const budget = { maxTurns: null, maxTokens: null, maxActiveSeconds: null, maxCostUsd: null };
+  const settings = { stallThreshold: 3, brakeTurns: 12 };
+  const good = { checks: [{ name: "tests", command: "true" }], budget, settings };
+  expect(settingsProblem(good)).toBe("");
+  expect(settingsProblem({ ...good, checks: [{ name: "tests", command: " " }] })).toContain("a name and a command");
+  expect(settingsProblem({ ...good, budget: { ...budget, maxTurns: -3 } })).toContain("whole numbers above zero");
+  expect(settingsProblem({ ...good, settings: { ...settings, stallThreshold: null } })).toContain("2 to 50");
+  expect(settingsProblem({ ...good, settings: { ...settings, brakeTurns: 0 } })).toBe("");
 });

@@ -17,7 +17,6 @@ import {
 import {
   changes,
   eventText,
-  helpAfter,
   nextRedo,
   nextUndo,
   notesOf,
@@ -204,11 +203,6 @@ describe("words", () => {
     const events = ["a", "b", "c", "d"].map((note) => event("step_noted", "s:0", { note }));
     const others = [event("step_noted", "s:1", { note: "x" }), event("step_done", "s:0", {})];
     expect(notesOf([...events, ...others], "s:0").map(eventText)).toEqual(["d", "c", "b"]);
-  });
-
-  test("errors that a person can fix get their own advice", () => {
-    expect(helpAfter("PROOF_REQUIRED", "call a tool")).not.toContain("tool");
-    expect(helpAfter("SOMETHING_ELSE", "call a tool")).toBe("call a tool");
   });
 });
 

@@ -158,6 +158,14 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .min_by_key(|candidate| (strsim::levenshtein(name, candidate), *candidate))
 }
 
+/// The nearest candidate if it is near enough to be a slip of the hand: one change for every three
+/// characters.
+pub fn mistyped<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = start(name, COMPARED_CHARS_MAX);
+    let near = nearest(name, candidates)?;
+    (strsim::levenshtein(name, near) <= chars(name) / 3).then_some(near)
+}
+
 /// Names shorter than this occur in others by chance.
 const PART_CHARS_MIN: usize = 3;
 

@@ -1,5 +1,6 @@
 // The only place that calls fetch. Paths, parameters, bodies and responses are those of the OpenAPI file.
 import type { components, paths } from "./schema";
+import { refusalWords, type RefusalFacts } from "./refusal";
 import { authorization, forget, keep } from "./secret";
 
 type Method = "get" | "post" | "patch" | "put" | "delete";
@@ -33,6 +34,8 @@ export class Refused extends Error {
     readonly code: string,
     message: string,
     readonly hint: string = "",
+    /** The argument that was refused, if it is about one. */
+    readonly argument: string = "",
   ) {
     super(message);
   }
@@ -67,6 +70,13 @@ function address(path: string, parts: object | undefined, query: object | undefi
   return text ? `${filled}?${text}` : filled;
 }
 
+interface OperationError {
+  code?: string;
+  message?: string;
+  recovery?: string;
+  details?: RefusalFacts;
+}
+
 /** The error of a response, whichever of the three error formats it uses. */
 function refusal(status: number, body: unknown): Refused {
   const { error, detail } = (body ?? {}) as { error?: unknown; detail?: unknown };
@@ -74,8 +84,9 @@ function refusal(status: number, body: unknown): Refused {
     const words = typeof detail === "string" ? detail : JSON.stringify(detail ?? error);
     return new Refused(status, error, words);
   }
-  const { code, message, recovery } = (error ?? {}) as { code?: string; message?: string; recovery?: string };
-  return new Refused(status, code ?? String(status), message ?? `the server returned ${status}`, recovery ?? "");
+  const { code = String(status), details = {}, ...said } = (error ?? {}) as OperationError;
+  const { message, hint } = refusalWords(code, said.message ?? `the server returned ${status}`, said.recovery ?? "", details);
+  return new Refused(status, code, message, hint, details.argument);
 }
 
 async function send(method: Method, url: string, body: unknown, signal?: AbortSignal): Promise<unknown> {

@@ -129,11 +129,13 @@ export function titleProblem(title: string): string {
   return title.length > TITLE_MAX ? `At most ${TITLE_MAX} characters; this has ${title.length}.` : "";
 }
 
-/** The field that a refusal of the server is about, by the argument that it names; empty for the whole form. */
-export function refusedField(message: string): string {
-  const step = /steps\[(\d+)\](?:\.(\w+))?/.exec(message);
+const FIELDS = ["title", "description", "tags", "depends_on", "priority", "contract"];
+
+/** The field that shows a refusal of this argument; empty for the whole form. */
+export function refusedField(argument: string): string {
+  const step = /^steps\[(\d+)\](?:\.(\w+))?/.exec(argument);
   if (step) return `steps.${step[1]}.${fieldName(step[2] ?? "title")}`;
-  return /\b(title|description|tags|depends_on|priority|contract)\b/.exec(message)?.[1] ?? "";
+  return FIELDS.find((field) => field === argument.split("[", 1)[0]) ?? "";
 }
 
 function fieldName(argument: string): string {

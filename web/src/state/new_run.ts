@@ -71,11 +71,31 @@ export function runProblems(draft: RunDraft, providers: readonly Provider[]): Re
   if (draft.nodes.some((node) => !node.label.trim())) found["nodes"] = "Every agent needs a name.";
   const missing = draft.nodes.find((node) => providers.some((one) => one.name === node.provider && !one.available));
   if (missing) found["nodes"] = `${missing.provider} is not installed here. Choose another agent, or install it first.`;
-  const { maxTurns, maxTokens, maxActiveSeconds, maxCostUsd } = draft.budget;
-  if ([maxTurns, maxTokens, maxActiveSeconds].some((value) => value != null && (!Number.isInteger(value) || value < 1)))
-    found["budget"] = "Limits are whole numbers above zero; leave a field empty for no limit.";
-  if (maxCostUsd != null && !(maxCostUsd > 0)) found["budget"] = "A limit of money is above zero.";
+  const budget = budgetProblem(draft.budget);
+  if (budget) found["budget"] = budget;
   return found;
+}
+
+/** What is wrong with limits; empty if nothing is. */
+export function budgetProblem({ maxTurns, maxTokens, maxActiveSeconds, maxCostUsd }: Run["budget"]): string {
+  if ([maxTurns, maxTokens, maxActiveSeconds].some((value) => value != null && (!Number.isInteger(value) || value < 1)))
+    return "Limits are whole numbers above zero; leave a field empty for no limit.";
+  return maxCostUsd != null && !(maxCostUsd > 0) ? "A limit of money is above zero." : "";
+}
+
+/** What keeps the settings of a run from being saved; empty if nothing does. */
+export function settingsProblem(form: {
+  checks: readonly { name: string; command: string }[];
+  budget: Run["budget"];
+  settings: { stallThreshold: number | null | undefined; brakeTurns: number | null | undefined };
+}): string {
+  if (form.checks.some((check) => !check.name.trim() || !check.command.trim()))
+    return "Every check needs a name and a command.";
+  const within = (value: number | null | undefined, least: number, most: number): boolean =>
+    value != null && Number.isInteger(value) && value >= least && value <= most;
+  if (!within(form.settings.stallThreshold, 2, 50)) return "A run stalls after 2 to 50 equal turns.";
+  if (!within(form.settings.brakeTurns, 0, 1000)) return "A run stalls after 0 to 1,000 turns without a result.";
+  return budgetProblem(form.budget);
 }
 
 /** The body of the request. */

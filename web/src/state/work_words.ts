@@ -190,16 +190,3 @@ export function receipt(line: string): Receipt {
   if (line.startsWith("LINK:")) return { kind: "link", text: line.slice(5).trim() };
   return { kind: "text", text: line };
 }
-
-const HELP: Readonly<Record<string, string>> = {
-  CHECKPOINTS_NOT_CONFIRMED: "Confirm what was actually checked, then close the step again.",
-  PROOF_REQUIRED: "Attach proof: the command that ran and its output, or a link. Then close the step again.",
-  CHECK_REQUIRED: "Run the check, or waive it if you know why it does not matter here. Then close again.",
-  CHECK_RUNNING: "Its checks are still running. Close it again when they have passed.",
-  REVISION_MISMATCH: "It was changed in the meantime. The current version is shown: check it, then try again.",
-};
-
-/** What to do after an error, for a person at the page; otherwise the server's own recovery hint. */
-export function helpAfter(code: string, recovery: string): string {
-  return HELP[code] ?? recovery;
-}

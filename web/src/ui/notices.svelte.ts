@@ -17,6 +17,11 @@ class Notices {
     setTimeout(() => this.drop(id), SHOWN_MS);
   }
 
+  /** The number of the newest notice so far. */
+  get latest(): number {
+    return next - 1;
+  }
+
   drop(id: number): void {
     this.list = this.list.filter((notice) => notice.id !== id);
   }

@@ -60,7 +60,7 @@ fn word(state: CheckState) -> &'static str {
         CheckState::TimedOut => "timed out",
         CheckState::Empty => "ran no test",
         CheckState::Stale => "passed or failed on other files",
-        CheckState::Untrusted => "is not accepted",
+        CheckState::Untrusted => "is not among the accepted checks",
         CheckState::Review => "need a person's look",
     }
 }
@@ -111,5 +111,5 @@ pub(super) fn person_required(act: &PersonalAct) -> CallFailure {
             "Work on another step, or ask the person.".to_owned(),
         ),
     };
-    ApiError::new(ErrorCode::PersonRequired, message, recovery).into()
+    ApiError::new(ErrorCode::PersonRequired, message, recovery).with("act", act.name()).into()
 }

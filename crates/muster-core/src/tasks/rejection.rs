@@ -242,6 +242,22 @@ pub enum PersonalAct {
     },
 }
 
+impl PersonalAct {
+    /// Name for programs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::AcceptProject => "accept_project",
+            Self::CloseImported { .. } => "close_imported",
+            Self::ReviewProtected => "review_protected",
+            Self::Waive { .. } => "waive",
+            Self::DropChecks { .. } => "drop_checks",
+            Self::WeakenProof { .. } => "weaken_proof",
+            Self::RewriteStarted { .. } => "rewrite_started",
+            Self::LiftBlock { .. } => "lift_block",
+        }
+    }
+}
+
 /// What is wrong with a field of a patch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldFault {

@@ -27,6 +27,8 @@ use crate::{
     screen::{Screen, Tone, ago, cut, spelled_out},
 };
 
+/// Columns of a run's name in a line.
+const RUN_NAME_COLUMNS: usize = 32;
 /// Kind of an item that is shown with its approval.
 const APPROVAL: &str = "approval";
 
@@ -83,7 +85,7 @@ impl Waiting {
             WaitingItem {
                 key: format!("{APPROVAL} {id}"),
                 kind: APPROVAL.to_owned(),
-                title: format!("{} asks: {asks}", run_name(runs, approval.run_id)),
+                title: format!("{} asks: {asks}", short(&run_name(runs, approval.run_id))),
                 detail: None,
                 next: format!("muster run approve {}", text::short_id(&id)),
                 since: approval.requested_at,
@@ -97,7 +99,7 @@ impl Waiting {
             WaitingItem {
                 key: format!("{kind} {run_id} {node} {reference}"),
                 kind: kind.clone(),
-                title: format!("{}: {title}", run_name(runs, *run_id)),
+                title: in_run(&run_name(runs, *run_id), title),
                 detail: detail.clone(),
                 next: advice
                     .as_ref()
@@ -125,6 +127,17 @@ fn of_work(item: &WorkAttention) -> WaitingItem {
     }
 }
 
+/// The name of a run in a line that has more to say.
+fn short(name: &str) -> String {
+    cut(name, RUN_NAME_COLUMNS)
+}
+
+/// What waits, with its run first. What is about a whole run begins with its name already.
+fn in_run(name: &str, title: &str) -> String {
+    let rest = title.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
+    format!("{}: {}", short(name), rest.unwrap_or(title))
+}
+
 fn run_name(runs: &ListedRuns, id: RunId) -> String {
     let known = runs.runs.iter().find(|run| run.run.id == Some(id));
     let name = known.and_then(|run| run.run.name.as_deref());
@@ -147,8 +160,9 @@ pub(crate) fn run(settings: &Settings, attention: &AttentionCommand) -> anyhow::
 }
 
 fn shown(screen: Screen, item: &WaitingItem) -> String {
-    let room = screen.columns().saturating_sub(2);
-    let what = screen.paint(Tone::Strong, &cut(&spelled_out(&item.title), room));
+    // To its end: a request that is cut could be any request.
+    let what = screen.folded(&spelled_out(&item.title), "  ");
+    let what = screen.paint(Tone::Strong, &what);
     let next = format!("{}  {}", ago(item.since.0), item.next);
     format!("{what}\n  {}\n{}", screen.paint(Tone::Faint, &next), detail(screen, item))
 }
@@ -158,4 +172,18 @@ fn detail(screen: Screen, item: &WaitingItem) -> String {
     let room = screen.columns().saturating_sub(4);
     let lines = item.detail.as_deref().unwrap_or_default().lines();
     lines.map(|line| format!("    {}\n", cut(&spelled_out(line), room))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_run;
+
+    #[test]
+    fn a_run_is_named_once_and_leaves_room_for_what_waits() {
+        assert_eq!(in_run("Release", "lead: may I?"), "Release: lead: may I?");
+        assert_eq!(in_run("Release", "Release: checks failed"), "Release: checks failed");
+        let long = "a name that goes on and on until nothing else fits";
+        let line = in_run(long, &format!("{long}: checks failed"));
+        assert_eq!(line, "a name that goes on and on unti…: checks failed");
+    }
 }

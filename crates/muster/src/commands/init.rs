@@ -167,7 +167,11 @@ fn connect(
 ) -> anyhow::Result<(Vec<Agent>, bool)> {
     let mut connected = Vec::new();
     let mut is_complete = true;
-    for agent in Agent::installed() {
+    let installed = Agent::installed();
+    if installed.is_empty() {
+        next.add("muster setup --help", "connect an agent; none was found on this machine");
+    }
+    for agent in installed {
         let name = agent.program();
         match connect_one(settings, is_silent, agent) {
             Ok(true) => connected.push(agent),

@@ -4,6 +4,7 @@ pub(crate) mod answers;
 pub(crate) mod approval;
 mod default_agent;
 pub(crate) mod graph;
+mod headline;
 mod inbox;
 mod line;
 mod rules;
@@ -19,7 +20,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use muster_core::{
-    run::{command::StatusWish, record::RunStatus},
+    run::{command::StatusWish, record::RunStatus, view::snapshot::RunSnapshot},
     text,
 };
 use serde::{Serialize, de::IgnoredAny};
@@ -29,7 +30,7 @@ use self::{
     default_agent::DefaultAgent,
     graph::Graph,
 };
-use crate::{client::Client, config::Settings, output, people::Look};
+use crate::{client::Client, config::Settings, output, people::Look, screen::spelled_out};
 
 /// Start a run, or steer one
 ///
@@ -150,18 +151,19 @@ enum Action {
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings, run: &Run) -> anyhow::Result<ExitCode> {
+    if run.action.is_none() {
+        stray_word::refuse(run.start.goal.as_deref().unwrap_or_default())?;
+    }
     let client = Client::of(settings)?;
     let wish = |id: &str, status: StatusWish, interrupt: bool| {
         let id = find(&client, id)?;
-        let status = RunReply::change(&client, &id, status, interrupt)?.run.status;
-        let status = status.map_or("", RunStatus::name);
-        Ok::<_, anyhow::Error>(output::print(&format!("{id} is {status}\n"))?)
+        let run = RunReply::change(&client, &id, status, interrupt)?.run;
+        let status = run.status.map_or("", RunStatus::name);
+        let name = run.name.unwrap_or(id);
+        Ok::<_, anyhow::Error>(output::print(&format!("{} is {status}\n", spelled_out(&name)))?)
     };
     match &run.action {
-        None => {
-            stray_word::refuse(run.start.goal.as_deref().unwrap_or_default())?;
-            return begin(&client, &run.start, &run.look);
-        }
+        None => return begin(&client, &run.start, &run.look),
         Some(Action::Start(start)) => return begin(&client, start, &run.look),
         Some(Action::Watch(watch)) => {
             let id = find(&client, &watch.id)?;
@@ -234,11 +236,21 @@ pub(crate) fn create(
     body.insert("autoStart".to_owned(), false.into());
     let made = client.post::<RunReply>("/api/runs", &body)?.run;
     let Some(id) = made.run.id else { bail!("the server returned a run without an id") };
+    let id = id.to_string();
+    if let Err(error) = connect(client, graph, &id, &made) {
+        // A run that could not be started as it was asked for is not left behind.
+        client.delete(&format!("/api/runs/{id}"))?;
+        return Err(error);
+    }
+    Ok(id)
+}
+
+/// Connects the nodes of a new run, and starts it.
+fn connect(client: &Client, graph: &Graph, id: &str, made: &RunSnapshot<'_>) -> anyhow::Result<()> {
     for edge in graph.edges(&made.nodes)? {
         client.post::<IgnoredAny>(&format!("/api/runs/{id}/edges"), &NewEdge { edge })?;
     }
-    RunReply::change(client, &id.to_string(), StatusWish::Running, false)?;
-    Ok(id.to_string())
+    RunReply::change(client, id, StatusWish::Running, false).map(drop)
 }
 
 #[derive(Serialize)]

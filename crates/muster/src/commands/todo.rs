@@ -111,7 +111,9 @@ fn complaint(error: &ApiError) -> String {
 fn newest(app: &App) -> anyhow::Result<SessionId> {
     let request = SessionsRequest { limit: Some(1), ..SessionsRequest::default() };
     let newest = or_fault(app.sessions().list(&request))?.sessions.into_iter().next();
-    newest.map(|session| session.session_id).ok_or_else(|| anyhow!("there are no sessions yet"))
+    newest
+        .map(|session| session.session_id)
+        .ok_or_else(|| anyhow!("there are no sessions yet: `muster session new` creates one"))
 }
 
 fn show(app: &App, id: &SessionId, scope: Option<&str>, look: &Look) -> anyhow::Result<()> {

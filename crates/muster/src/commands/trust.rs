@@ -164,7 +164,7 @@ fn shown(project: &ProjectFile, known: &ProjectTrust) -> String {
     }
     text += &match accepted {
         Some(known) if known.definition == project.definition => {
-            format!("\nAccepted by {} on {}.\n", known.by, known.at.rfc3339())
+            format!("\nAccepted by {}, {}.\n", known.by, screen::ago(known.at))
         }
         Some(known) => format!("\nNot accepted; {} accepted other definitions.\n", known.by),
         None => "\nNot accepted yet.\n".to_owned(),

@@ -16,6 +16,10 @@ struct ErrorFacts {
     reason: Option<String>,
     task: Option<String>,
     path: Option<String>,
+    /// The plan or task that was changed by somebody else.
+    id: Option<String>,
+    /// What only a person may do.
+    act: Option<String>,
     /// The error of an operation inside a batch.
     error: Option<ApiError>,
 }
@@ -29,12 +33,15 @@ pub(crate) fn refused(error: &ApiError) -> anyhow::Error {
     }
     let code = error.code.name();
     let advice = advice(error, &facts);
-    let message = match (&facts.argument, &facts.expected, facts.is_about_form()) {
+    let is_about_form = facts.is_about_form() || facts.reason.as_deref() == Some("wrong_kind");
+    let message = match (&facts.argument, &facts.expected, is_about_form) {
         // Inside a batch the message also names the operation. One that does not repeat what was
         // expected says more, such as the line of a file.
         (Some(argument), Some(expected), true) if error.message.contains(expected.as_str()) => {
             format!("{}: expected {expected}", as_typed(argument))
         }
+        // An operation states two numbers that only a program has.
+        (_, _, _) if error.code == ErrorCode::RevisionMismatch => facts.outdated(),
         (_, _, _) => error.message.clone(),
     };
     anyhow!("{message}\n  {advice}\n  muster explain {code}")
@@ -45,11 +52,18 @@ fn as_typed(argument: &str) -> &str {
     match argument {
         "target" | "task" | "plan" | "id" => "ID",
         "path" => "STEP",
+        "parent" => "--plan",
         _ => argument,
     }
 }
 
 impl ErrorFacts {
+    fn outdated(&self) -> String {
+        let place = self.path.as_deref().map(|path| format!("{path} of ")).unwrap_or_default();
+        let id = self.id.as_deref().unwrap_or("the plan or task");
+        format!("{place}{id} was changed in the meantime")
+    }
+
     /// Whether an argument has a wrong form, whatever there is in the store.
     fn is_about_form(&self) -> bool {
         let reason = self.reason.as_deref().unwrap_or_default();
@@ -68,16 +82,16 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
             Some("bad_format") if facts.argument.as_deref() == Some("files") => {
                 "Correct the source, or say with --from which form it has.".to_owned()
             }
-            Some(_) if facts.is_about_form() => "Nothing was changed.".to_owned(),
-            Some(_) | None => error.recovery.clone(),
+            Some("conflict") if facts.argument.as_deref() == Some("plan") => error.recovery.clone(),
+            Some("wrong_kind") => "`muster tasks` lists the plans and tasks.".to_owned(),
+            Some(_) => "Nothing was changed.".to_owned(),
+            None => error.recovery.clone(),
         },
         ErrorCode::UnknownId => {
             "`muster tasks --steps` lists what exists in this workspace.".to_owned()
         }
         ErrorCode::RevisionMismatch => {
-            "It was changed at the same time: look at it with `muster show`, then repeat the \
-             command."
-                .to_owned()
+            "Look at it with `muster show`, then repeat the command.".to_owned()
         }
         ErrorCode::CheckpointsNotConfirmed => {
             format!("`muster done {task} {path}` asks for each; --confirm confirms them all.")
@@ -91,8 +105,8 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
         }
         ErrorCode::CheckRunning => "`muster check` waits for it and shows its output.".to_owned(),
         ErrorCode::CheckUntrusted => {
-            "`muster trust` in the directory of the project shows the checks and asks whether you \
-             accept them."
+            "`muster trust` in the directory of the project shows its checks and asks whether you \
+             accept them; `muster edit` corrects a mistyped name."
                 .to_owned()
         }
         ErrorCode::StepBlocked => {
@@ -100,9 +114,9 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
         }
         ErrorCode::ChildrenOpen => format!("`muster done {task}` closes them in order."),
         ErrorCode::StepsOpen => format!("`muster show {task}` lists them."),
+        ErrorCode::PersonRequired => personal(error, facts),
         ErrorCode::UnknownTool
         | ErrorCode::IdempotencyConflict
-        | ErrorCode::PersonRequired
         | ErrorCode::Claimed
         | ErrorCode::FocusMoved
         | ErrorCode::TasksOpen
@@ -114,5 +128,15 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
         | ErrorCode::CallCancelled
         | ErrorCode::StoreBusy
         | ErrorCode::StoreError => error.recovery.clone(),
+    }
+}
+
+/// Where a person can do what only a person may: this command ran without a terminal.
+fn personal(error: &ApiError, facts: &ErrorFacts) -> String {
+    match facts.act.as_deref() {
+        Some("drop_checks" | "weaken_proof" | "rewrite_started" | "lift_block") => {
+            "A person can do it at a terminal, or on the page: `muster open`.".to_owned()
+        }
+        Some(_) | None => error.recovery.clone(),
     }
 }

@@ -37,7 +37,11 @@ pub(super) fn shown(question: &str) -> io::Result<String> {
     let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     (&terminal).write_all(question.as_bytes())?;
     let mut line = String::new();
-    BufReader::new(&terminal).read_line(&mut line)?;
+    if BufReader::new(&terminal).read_line(&mut line)? == 0 {
+        // Ctrl-D, or a terminal that was closed: asking again would never end.
+        (&terminal).write_all(b"\n")?;
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "no answer was given"));
+    }
     Ok(line.trim().to_owned())
 }
 

@@ -90,8 +90,21 @@ fn steps_are_closed_only_with_everything_confirmed() {
     }
     assert!(bench.fine(&["log", "--limit", "2"]).lines().count() == 2);
     assert!(bench.refused(&["done", "TASK-001", "s:7"]).contains("s:1 Body"));
+    assert_eq!(bench.fine(&["done", "TASK-001", "s:0"]), "s:0 Head is closed already.\n");
+    assert!(bench.refused(&["block", "TASK-001", " "]).contains("say what"));
+    assert!(bench.refused(&["add", "More", "--plan", "TASK-001"]).contains("--plan: expected"));
     assert!(bench.refused(&["note", "PLAN-001", "x"]).contains("is a plan"));
     assert!(bench.refused(&["note", "TASK-404", "x"]).contains("muster tasks"));
+}
+
+#[test]
+fn steps_that_were_closed_before_a_refusal_are_shown() {
+    let bench = Bench::new();
+    bench.fine(&["add", "Parse", "--step", "Head", "--step", "Body"]);
+    bench.fine(&["block", "TASK-001", "waits for samples", "--step", "s:1"]);
+    let (code, said, complaint) = bench.attempt(&["done", "TASK-001", "--confirm"], "");
+    assert_eq!((code, said.as_str()), (Some(1), "✔ s:0 Head\n"), "{complaint}");
+    assert!(complaint.contains("s:1 is blocked: waits for samples"), "{complaint}");
 }
 
 #[test]
@@ -167,6 +180,8 @@ fn a_person_is_asked_for_each_point_and_a_no_leaves_the_step_open() {
     };
     let shown = ask(&[("12 fields  Is it so? y/n: ", "y\n"), ("no panic  Is it so? y/n: ", "n\n")]);
     assert!(shown.contains("s:0 Parse stays open") && shown.contains("code=1"), "{shown}");
+    let shown = ask(&[("Is it so? y/n: ", "\u{4}")]);
+    assert!(shown.contains("no answer was given") && shown.contains("code=1"), "{shown}");
     let shown = ask(&[("Is it so? y/n: ", "what\n"), ("Is it so? y/n: ", "y\n"), ("y/n: ", "y\n")]);
     assert!(shown.contains("TASK-001 Parse is done") && shown.contains("code=0"), "{shown}");
 }

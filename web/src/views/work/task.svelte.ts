@@ -16,7 +16,7 @@ import {
   type WorkEvent,
 } from "../../state/work";
 import type { StepInput } from "../../state/draft";
-import { helpAfter } from "../../state/work_words";
+import { refusalOf, type Refusal } from "./checks/refusal";
 import { changes } from "./changes.svelte";
 import { allEvidence, eventsBefore, moreSteps, MOST, named, operations, relations } from "./pages";
 
@@ -57,7 +57,7 @@ export class TaskState {
   plan = $state.raw<Related | undefined>();
   gone = $state("");
   /** Why the last attempt was refused, and where. */
-  refusal = $state.raw<{ path: string; message: string; hint: string } | undefined>();
+  refusal = $state.raw<(Refusal & { path: string }) | undefined>();
   busy = $state(false);
   /** What is under way, and where. */
   #doing = $state.raw<{ path: string; words: string } | undefined>();
@@ -162,8 +162,7 @@ export class TaskState {
       await work();
     } catch (error) {
       done = false;
-      const hint = error instanceof Refused ? helpAfter(error.code, error.hint) : "";
-      this.refusal = { path, message: error instanceof Error ? error.message : String(error), hint };
+      this.refusal = { path, ...refusalOf(error) };
     }
     await this.refresh();
     this.busy = false;

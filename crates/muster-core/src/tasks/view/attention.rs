@@ -211,8 +211,11 @@ fn agent_stopped(
     (step, stop): (&Step, &UnprovenStop),
 ) -> Option<WorkAttention> {
     let at = stop.allowed_at?;
-    let states: Vec<String> =
-        stop.checks.iter().map(|(name, state)| format!("{name} {}", state.name())).collect();
+    let states: Vec<String> = stop
+        .checks
+        .iter()
+        .map(|(name, state)| format!("{name} {}", state.name().replace('_', " ")))
+        .collect();
     let title = format!("an agent stopped although its checks do not hold: {}", states.join(", "));
     let advice = "Look at the step: let an agent go on, or set the check aside.";
     let actions = [WorkAction::Run, WorkAction::Waive];

@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use super::{
     answers::{RunReply, pending_approvals},
-    line::{NodeNames, whole_call},
+    headline::headline,
+    line::NodeNames,
     rules::{self, Always},
 };
 use crate::{
@@ -154,12 +155,12 @@ fn settle(client: &Client, approval: &Approval, input: ResolutionInput) -> anyho
     let id = approval.approval_id.to_string();
     let status = answer(client, &id, input)?.resolution.map(|answer| answer.status);
     let status = status.map_or("", Verdict::name);
-    Ok(output::print(&format!("{id} is {status}\n"))?)
+    Ok(output::print(&format!("{status}: {}\n", one_line(approval)))?)
 }
 
-/// The call on one line: nothing in it can look like a line of ours.
+/// What the call would do, on one line: nothing in it can look like a line of ours.
 pub(crate) fn one_line(approval: &Approval) -> String {
-    spelled_out(&whole_call(&approval.tool)).into_owned()
+    spelled_out(&headline(&approval.tool)).into_owned()
 }
 
 /// Who asks for what, to its last word.

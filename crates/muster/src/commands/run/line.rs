@@ -219,7 +219,8 @@ pub(super) fn whole_call(tool: &Tool) -> String {
 fn approval(id: ApprovalId, tool: &Tool) -> String {
     // On one line: nothing in the call can look like a line of ours.
     let call = whole_call(tool);
-    format!("{}\nmuster run approve {}", spelled_out(&call), spelled_out(&id.to_string()))
+    // The end of the id is enough, and is not broken between lines.
+    format!("{}\nmuster run approve {}", spelled_out(&call), text::short_id(&id.to_string()))
 }
 
 #[cfg(test)]
@@ -262,7 +263,7 @@ mod tests {
         let below = format!("\n{}", " ".repeat(super::LEAD_COLUMNS));
         let joined = shown.replace(&below, "");
         assert!(
-            joined.contains(&command) && joined.ends_with(&format!("muster run approve {ID}\n")),
+            joined.contains(&command) && joined.ends_with("muster run approve 000000ab\n"),
             "{shown}"
         );
         let two = json!({"id": ID, "name": "shell", "args": {"command": "ls", "cwd": "/"}});

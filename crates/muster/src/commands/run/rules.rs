@@ -1,6 +1,6 @@
 //! Allow rules: making one of a request, the list, and removal.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use muster_api::runs::{
     answers::{AllowProposalAnswer, AllowRuleRow, AllowRulesAnswer},
@@ -97,12 +97,18 @@ pub(super) fn asked(
     if proposal.choices.is_empty() {
         return Ok(None);
     }
-    let typed = person::typed("Number of what to allow (empty: nothing): ")?;
-    if typed.is_empty() {
-        return Ok(None);
-    }
-    let number = typed.parse().context("type one of the numbers")?;
-    let choice = chosen(&proposal, number)?;
+    let choice = loop {
+        let typed = person::typed("Number of what to allow (empty: nothing): ")?;
+        if typed.is_empty() {
+            return Ok(None);
+        }
+        match typed.parse().ok().and_then(|number| chosen(&proposal, number).ok()) {
+            Some(choice) => break choice,
+            None => {
+                output::print(&format!("Type a number from 1 to {}.\n", proposal.choices.len()))?
+            }
+        }
+    };
     let place =
         person::chooses("For this node, the run, or the project? n/r/p: ", &["n", "r", "p"])?;
     let scope = match place {

@@ -15,12 +15,13 @@ pub(super) fn refuse(goal: &str) -> anyhow::Result<()> {
     }
     let program = Arguments::command();
     let own = program.find_subcommand("run").into_iter().flat_map(clap::Command::get_subcommands);
-    let nearest = text::nearest(&word.to_lowercase(), own.map(clap::Command::get_name));
+    let meant = text::mistyped(&word.to_lowercase(), own.map(clap::Command::get_name));
+    let question = meant.map(|name| format!("; did you mean `muster run {name}`?"));
     let word = spelled_out(word);
     bail!(
-        "{word:?} is not a command of `muster run`; the nearest is `muster run {}`\n  \
+        "{word:?} is not a command of `muster run`{}\n  \
          `muster runs` lists the runs; `muster run start {word}` starts one with that goal",
-        nearest.unwrap_or("start")
+        question.unwrap_or_default()
     )
 }
 
@@ -34,6 +35,7 @@ mod tests {
             assert!(refuse(word).is_err(), "{word}");
         }
         assert!(refuse("aprove").unwrap_err().to_string().contains("muster run approve"));
+        assert!(!refuse("list").unwrap_err().to_string().contains("did you mean"));
         assert!(refuse("Explain this repository").is_ok());
     }
 }

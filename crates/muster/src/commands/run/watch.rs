@@ -1,6 +1,6 @@
 //! `muster run watch`: a run's events as they happen, one per line.
 
-use std::{collections::BTreeSet, process::ExitCode, thread::sleep, time::Duration};
+use std::{collections::BTreeSet, io::ErrorKind, process::ExitCode, thread::sleep, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -137,7 +137,10 @@ impl OpenRequests {
                 text += &format!("  - {}\n", spelled_out(option));
             }
             output::print(&text)?;
-            let content = person::typed("Your answer (empty leaves it open): ")?;
+            let content = match person::typed("Your answer (empty leaves it open): ") {
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => String::new(),
+                typed => typed?,
+            };
             if !content.trim().is_empty() {
                 let answer = Answer { node_id: *id, content };
                 client.post::<IgnoredAny>(&format!("/api/runs/{run}/chat"), &answer)?;

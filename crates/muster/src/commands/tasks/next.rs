@@ -32,7 +32,7 @@ pub(crate) fn run(desk: &OpenWorkspace, look: &Look, next: &NextCommand) -> anyh
 
 fn render(screen: Screen, view: &NextTasks) -> String {
     if view.tasks.is_empty() {
-        return "no task is ready\n".to_owned();
+        return "No task is ready: `muster tasks` shows all, `muster add` makes one.\n".to_owned();
     }
     let mut text: String = view.tasks.iter().map(|task| entry(screen, task)).collect();
     if view.has_more {

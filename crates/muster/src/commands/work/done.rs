@@ -65,7 +65,7 @@ pub(crate) struct DoneCommand {
 }
 
 /// What was closed.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ClosedWork {
     steps: Vec<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,34 +79,60 @@ pub(super) fn run(settings: &Settings, done: &DoneCommand) -> anyhow::Result<Exi
         Some(step) => vec![entity.step(Some(step))?],
         None => in_closing_order(&entity.steps).into_iter().filter(|it| !it.completed).collect(),
     };
-    let mut closed = ClosedWork { steps: Vec::new(), finished: None };
-    let mut text = String::new();
-    let screen = done.look.screen();
-    let mark = screen.paint(Tone::Good, "✔");
-    for step in wanted {
-        let Some(confirmed) = done.confirmed(&entity, step)? else {
-            text += &format!("{} stays open.\n", step_name(step));
-            done.look.print(&closed, |_| Ok(text))?;
-            return Ok(ExitCode::FAILURE);
-        };
-        closed.steps.push(done.close(&desk, &entity, step, confirmed)?);
-        writeln!(text, "{mark} {}", step_name(step))?;
+    let mut progress = Progress::default();
+    let outcome = done.close_all(&desk, &entity, &wanted, &mut progress);
+    let Progress { closed, text } = progress;
+    // What was closed stays closed when a later step is refused, so it is shown then, too.
+    if outcome.is_ok() || !closed.steps.is_empty() {
+        done.look.print(&closed, |_| Ok(text))?;
     }
-    let is_done = entity.target.status == TaskStatus::Done;
-    if done.step.is_none() && is_done {
-        text += &format!("{} is done already.\n", entity.name());
-    } else if done.step.is_none() {
-        let complete = CompleteCall { target: entity.id(), wait_seconds: WAIT_SECONDS };
-        closed.finished = Some(patient(&desk, &complete)?);
-        writeln!(text, "{mark} {} is done", entity.name())?;
-    } else if EntityNow::read(&desk, &done.id)?.steps.iter().all(|step| step.completed) {
-        text += &format!("All steps are closed: `muster done {}` finishes the task.\n", done.id);
-    }
-    done.look.print(&closed, |_| Ok(text))?;
-    Ok(ExitCode::SUCCESS)
+    outcome
+}
+
+/// What was done so far, for programs and for people.
+#[derive(Default)]
+struct Progress {
+    closed: ClosedWork,
+    text: String,
 }
 
 impl DoneCommand {
+    /// Closes steps and, if no single one was named, what they belong to.
+    fn close_all(
+        &self,
+        desk: &OpenWorkspace,
+        entity: &EntityNow,
+        steps: &[&StepObject],
+        Progress { closed, text }: &mut Progress,
+    ) -> anyhow::Result<ExitCode> {
+        let mark = self.look.screen().paint(Tone::Good, "✔");
+        for step in steps {
+            if step.completed {
+                writeln!(text, "{} is closed already.", step_name(step))?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let Some(confirmed) = self.confirmed(entity, step)? else {
+                writeln!(text, "{} stays open.", step_name(step))?;
+                return Ok(ExitCode::FAILURE);
+            };
+            closed.steps.push(self.close(desk, entity, step, confirmed)?);
+            writeln!(text, "{mark} {}", step_name(step))?;
+        }
+        if self.step.is_some() {
+            if EntityNow::read(desk, &self.id)?.steps.iter().all(|step| step.completed) {
+                let id = &self.id;
+                writeln!(text, "All steps are closed: `muster done {id}` finishes the task.")?;
+            }
+        } else if entity.target.status == TaskStatus::Done {
+            writeln!(text, "{} is done already.", entity.name())?;
+        } else {
+            let complete = CompleteCall { target: entity.id(), wait_seconds: WAIT_SECONDS };
+            closed.finished = Some(patient(desk, &complete)?);
+            writeln!(text, "{mark} {} is done", entity.name())?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     fn close(
         &self,
         desk: &OpenWorkspace,

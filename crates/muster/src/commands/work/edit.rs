@@ -106,7 +106,8 @@ pub(super) fn run(settings: &Settings, edit: &EditCommand) -> anyhow::Result<Exi
             }
             Err(error) => output::complain(&format!("{error:#}")),
         }
-        if !person::says_yes("Edit again? y/n: ")? {
+        // No answer is a no: what was typed is kept in any case.
+        if !matches!(person::says_yes("Edit again? y/n: "), Ok(true)) {
             let file = draft.file.display();
             output::remark(&format!(
                 "what you typed is in {file}\n  muster edit {} --from {file}",

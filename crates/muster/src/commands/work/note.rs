@@ -97,7 +97,10 @@ pub(super) fn block(settings: &Settings, block: &BlockCommand) -> anyhow::Result
     let desk = OpenWorkspace::open(settings, &block.place)?;
     let task = EntityNow::read_task(&desk, &block.at.id)?;
     let step = task.step(block.at.step.as_deref())?;
-    let reason = Some(block.reason.as_str());
+    let reason = Some(block.reason.trim()).filter(|reason| !reason.is_empty());
+    if reason.is_none() {
+        bail!("say what {} waits for", step_name(step));
+    }
     let call = BlockCall { task: task.id(), step_id: &step.step_id, blocked: true, reason };
     let written = desk.ask(&call)?;
     block.look.print(&written, |_| Ok(format!("blocked: {} of {}\n", step_name(step), task.id())))

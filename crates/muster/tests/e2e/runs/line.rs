@@ -85,7 +85,7 @@ fn runs_are_steered_and_approvals_answered() {
     server.fine("POST", &format!("{run}/chat"), json!({"content": "push"}));
     until(&server, &run, |run| run["approvals"].as_object().unwrap().len() == 1);
     let denied = command(&server, &["run", "deny", id, "--reason", "not today"]);
-    assert!(stdout(&denied).contains("is denied"), "{}", stderr(&denied));
+    assert!(stdout(&denied).starts_with("denied: "), "{}", stderr(&denied));
     until(&server, &run, |run| run["nodes"][&node]["lastTurn"]["status"] == "completed");
     server.fine("POST", &format!("{run}/chat"), json!({"content": "push"}));
     let waits = |row: &Value| row["approval"]["status"] == "pending";
@@ -103,15 +103,15 @@ fn runs_are_steered_and_approvals_answered() {
     let other = r#"{"to": "feature"}"#;
     let short = &approval[28..];
     let changed = command(&server, &["run", "approve", short, "--yes", "--arguments", other]);
-    assert!(stdout(&changed).contains("is modified"), "{}", stderr(&changed));
+    assert!(stdout(&changed).starts_with("modified: "), "{}", stderr(&changed));
+    let name = server.see(&run)["run"]["name"].as_str().unwrap().to_owned();
     for (word, status) in [("pause", "paused"), ("resume", "running"), ("stop", "paused")] {
         let output = command(&server, &["run", word, id]);
-        assert_eq!(stdout(&output), format!("{id} is {status}\n"), "{}", stderr(&output));
+        assert_eq!(stdout(&output), format!("{name} is {status}\n"), "{}", stderr(&output));
     }
-    let name = server.see(&run)["run"]["name"].as_str().unwrap().to_owned();
     let short = name.strip_prefix("Run ").unwrap();
     let paused = command(&server, &["run", "pause", short]);
-    assert_eq!(stdout(&paused), format!("{id} is paused\n"), "by its short form");
+    assert_eq!(stdout(&paused), format!("{name} is paused\n"), "by its short form");
     let twin = server.run(json!({}));
     assert_ne!(server.see(&twin)["run"]["name"], json!(name));
     let unknown = command(&server, &["run", "pause", "zzz"]);
@@ -176,12 +176,27 @@ fn a_person_sees_the_whole_request_and_answers_it() {
     let shown = ask(&[("denies it): ", "n\n")]);
     assert!(shown.contains("It stays open.") && shown.contains("code=1"), "{shown}");
     let shown = ask(&[("denies it): ", "d\n"), ("for the agent: ", "not today\n")]);
-    assert!(shown.contains("is denied") && shown.contains("code=0"), "{shown}");
+    assert!(shown.contains("denied: ") && shown.contains("code=0"), "{shown}");
     let waiting = server.see("/api/approvals")["approvals"].take();
     let waiting = waiting.as_array().unwrap().iter();
     let waiting = waiting.filter(|row| row["approval"]["status"] == "pending");
     let waiting: Vec<&Value> = waiting.map(|row| &row["approval"]["approvalId"]).collect();
     assert_eq!(waiting, [&json!(ids[1])], "the other one still waits");
+}
+
+#[test]
+fn a_run_that_cannot_be_connected_is_not_left_behind() {
+    let server = drive();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = dir.path().join("graph.toml");
+    let file =
+        "[[nodes]]\nlabel = \"A\"\nprovider = \"custom\"\n[[edges]]\nfrom = \"A\"\nto = \"B\"\n";
+    std::fs::write(&graph, file).unwrap();
+    let graph = graph.to_str().unwrap();
+    let work = dir.path().to_str().unwrap();
+    let output = command(&server, &["run", "start", "x", "--graph", graph, "--dir", work]);
+    assert!(!output.status.success() && stderr(&output).contains("no node"), "{}", stderr(&output));
+    assert_eq!(server.see("/api/runs")["runs"], json!([]));
 }
 
 #[test]

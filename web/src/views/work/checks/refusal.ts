@@ -1,14 +1,15 @@
 // An error as a person reads it.
 import { Refused } from "../../../api/client";
-import { helpAfter } from "../../../state/work_words";
 
 /** Why something was refused, and what to do about it. */
 export interface Refusal {
   message: string;
   hint: string;
+  /** The argument that it is about, if any. */
+  argument: string;
 }
 
 export function refusalOf(error: unknown): Refusal {
-  const hint = error instanceof Refused ? helpAfter(error.code, error.hint) : "";
-  return { message: error instanceof Error ? error.message : String(error), hint };
+  const { hint, argument } = error instanceof Refused ? error : { hint: "", argument: "" };
+  return { message: error instanceof Error ? error.message : String(error), hint, argument };
 }

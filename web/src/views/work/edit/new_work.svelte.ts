@@ -78,7 +78,7 @@ export class NewWork {
   }
 
   #refused(refusal: Refusal): void {
-    const field = refusedField(refusal.message);
+    const field = refusedField(refusal.argument);
     if (field) this.faults = { [field]: refusal.message };
     else this.refusal = refusal;
   }
