@@ -4,6 +4,7 @@
 //! [`Registry`]. No transport is known here: a call takes JSON and returns an [`Envelope`].
 //! Requests about sessions and runs are here too, without registry rows.
 
+mod access;
 mod app;
 mod arguments;
 mod call;
@@ -32,6 +33,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod todos;
+mod tokens;
 mod toolset;
 mod waivers;
 mod watch;
@@ -61,6 +63,7 @@ pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,
 };
 pub use inspection::Inspection;
+pub use muster_core::access::{AccessRights, AccessRole, NamedToken, WorkspaceGlob};
 pub use muster_core::answers::CallKey;
 pub use muster_core::{Json, PageCursor};
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
@@ -79,6 +82,7 @@ pub use sessions::{
 };
 pub use tasks::{AgentStop, CALL_BYTES_MAX, Focus, UnprovenStep};
 pub use todos::SessionBinding;
+pub use tokens::{MadeToken, NewToken, TokenDesk, TokenFault, TokenRow, TokensAnswer};
 pub use toolset::Toolset;
 pub use waivers::{WaiverDecision, WaiverKind};
 pub use watch::CallWatch;

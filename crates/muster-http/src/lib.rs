@@ -16,6 +16,7 @@ mod fault;
 mod guard;
 mod health;
 pub mod limits;
+mod mcp;
 mod once;
 mod one_time;
 pub mod openapi;
@@ -37,6 +38,7 @@ mod sign_in;
 mod sse;
 mod status;
 mod token;
+mod tokens;
 mod work;
 
 pub use about::CtreeDisplay;

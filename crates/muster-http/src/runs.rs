@@ -20,10 +20,11 @@ pub(crate) use request::{AskedRun, RunsReply, ask, tell, tell_writing};
 use std::sync::Arc;
 
 use axum::Router;
+use muster_api::AccessRole;
 
 use crate::{
     describe::SchemaSource,
-    route::{self, Route, delete, get, patch, post, put},
+    route::{self, Reach, Route, delete, get, patch, post, put},
     server_state::ServerState,
 };
 
@@ -172,12 +173,14 @@ fn approvals<S: SchemaSource>() -> Vec<Route<S>> {
             "/api/find",
             "Find plans, tasks, steps, notes, sessions, runs, nodes, files and messages by words",
             find::find,
-        ),
+        )
+        .reaching(Reach::Workspace),
         get(
             "/api/work/changes",
             "Follow the changes of a workspace, as server-sent events",
             changes::follow,
-        ),
+        )
+        .reaching(Reach::Workspace),
     ]
 }
 
@@ -203,16 +206,17 @@ fn agents<S: SchemaSource>() -> Vec<Route<S>> {
 fn shelf<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/templates", "List role templates", shelf::list),
-        post("/api/templates", "Write a role template", shelf::create).of_person(),
+        post("/api/templates", "Write a role template", shelf::create).of_owner(),
         get("/api/templates/{template}", "Show a role template", shelf::show),
-        put("/api/templates/{template}", "Change a role template", shelf::change).of_person(),
+        put("/api/templates/{template}", "Change a role template", shelf::change).of_owner(),
         delete(
             "/api/templates/{template}",
             "Remove the user's copy of a role template",
             shelf::remove,
         )
-        .of_person(),
+        .of_owner(),
         get("/api/providers", "List the programs that can drive a node", shelf::providers),
-        get("/api/fs/list", "List folders that a run can work in", shelf::folders),
+        get("/api/fs/list", "List folders that a run can work in", shelf::folders)
+            .least(AccessRole::Member),
     ]
 }

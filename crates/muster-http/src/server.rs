@@ -23,7 +23,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use muster_api::{App, CALL_BYTES_MAX};
-use muster_mcp::{AppBackend, HttpEndpoint, HttpOptions};
+use muster_mcp::HttpOptions;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -37,12 +37,15 @@ use crate::{
     connect::InstallationPaths,
     connection::ClientStream,
     fault::Fault,
-    guard::{AllowedHost, AllowedOrigin, Hosts, Keys, NodeLookup, RequestGuard},
+    guard::{
+        AllowedHost, AllowedOrigin, CallerRole, Hosts, Identity, Keys, Quotas, RequestGuard,
+    },
     health::LastProbe,
-    limits::{CALLS_MAX, HEADER_BYTES_MAX, REFUSAL_TIMEOUT, REFUSALS_MAX, ServerTimes, WRITES_MAX},
+    limits::{CALLS_MAX, HEADER_BYTES_MAX, REFUSAL_TIMEOUT, REFUSALS_MAX, ServerTimes, TokenLimits, WRITES_MAX},
+    mcp::McpEndpoints,
     person::PersonKeyError,
     refusal::{HttpRefusal, RefusalKind},
-    server_state::{ServerState, person_routes, router},
+    server_state::{ServerState, access_table, router},
     sessions,
     token::TokenError,
 };
@@ -69,6 +72,8 @@ pub struct ServerOptions {
     pub descriptors_max: Option<u64>,
     /// How long it waits for its clients.
     pub times: ServerTimes,
+    /// What each named token may use.
+    pub limits: TokenLimits,
 }
 
 /// Who may use a server.
@@ -130,7 +135,7 @@ pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     site: Arc<ServerState>,
-    mcp: HttpEndpoint,
+    mcp: McpEndpoints,
     capacity: Capacity,
 }
 
@@ -156,13 +161,13 @@ impl HttpServer {
         let gate = Arc::new(RequestGuard {
             hosts: Hosts::new(address, &options.allowed_hosts).open_to(options.allowed_origins),
             keys,
-            of_person: person_routes(),
-            nodes: node_lookup(Arc::clone(&app)),
+            access: access_table(),
+            source: Box::new(Arc::clone(&app)),
+            quotas: Quotas::new(options.limits),
             body_timeout: options.times.body,
         });
-        let workspace = app.default_workspace().map(ToString::to_string);
-        let mcp = muster_mcp::http_endpoint(
-            Arc::new(AppBackend::new(Arc::clone(&app), workspace)),
+        let mcp = McpEndpoints::new(
+            Arc::clone(&app),
             HttpOptions {
                 allowed_hosts: gate.hosts.names().to_vec(),
                 allowed_origins: gate.hosts.origins(),
@@ -207,7 +212,7 @@ impl HttpServer {
 
     /// A link to the page that signs one browser in, once.
     pub fn page_link(&self) -> Result<String, ServerError> {
-        Ok(self.site.page_link()?)
+        Ok(self.site.page_link(Identity::Local(CallerRole::Person))?)
     }
 
     /// Serves until `stop` resolves, then lets requests in progress finish, within a limit.
@@ -260,11 +265,6 @@ impl HttpServer {
             tracing::warn!("WebSockets did not end in time");
         }
     }
-}
-
-/// Asks the engine of runs; without one, no node is known.
-fn node_lookup(app: Arc<App>) -> NodeLookup {
-    Box::new(move |secret| app.driver()?.node_of_token(secret))
 }
 
 /// Small responses must not wait for the acknowledgement of earlier ones.

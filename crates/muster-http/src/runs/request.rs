@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     describe::{Describe, DescribedBody, SchemaSource},
     fault::Fault,
-    guard::{CallerRole, Requester},
+    guard::Requester,
     reply::Reply,
     request::{Asked, PathPart, RequestBody},
     server_state::ServerState,
@@ -61,7 +61,7 @@ pub(super) async fn ask_large<T: Send + 'static>(
 }
 
 /// The sender of a request about runs.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Sender(Requester);
 
 impl Describe for Sender {}
@@ -70,20 +70,20 @@ impl<S: Sync> FromRequestParts<S> for Sender {
     type Rejection = Fault;
 
     async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
-        Ok(Self(head.extensions.get::<Requester>().copied().unwrap_or(Requester::Stranger)))
+        Ok(Self(head.extensions.get::<Requester>().cloned().unwrap_or(Requester::Stranger)))
     }
 }
 
 impl Sender {
     /// Whom the events of the request name.
-    pub(super) fn caller(self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         self.0.caller()
     }
 
     /// Refuses a field that only a person may set, unless a person sent the request.
-    pub(super) fn may_set(self, field: Option<String>) -> RunTold<()> {
+    pub(super) fn may_set(&self, field: Option<String>) -> RunTold<()> {
         match field {
-            Some(field) if self.0.role() != Some(CallerRole::Person) => {
+            Some(field) if !self.0.is_person() => {
                 let detail =
                     format!("only a person may set {field}: use the page or the command line");
                 Err(RunFault::new(RunCode::PersonRequired, detail).at(field))

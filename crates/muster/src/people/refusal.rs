@@ -103,6 +103,7 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
         ErrorCode::UnknownTool
         | ErrorCode::IdempotencyConflict
         | ErrorCode::PersonRequired
+        | ErrorCode::ForbiddenRole
         | ErrorCode::Claimed
         | ErrorCode::FocusMoved
         | ErrorCode::TasksOpen

@@ -26,6 +26,7 @@ use super::{
     upgrade::Socket,
 };
 use crate::{
+    guard::StreamPass,
     limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX},
     server_state::ServerState,
 };
@@ -34,6 +35,7 @@ use crate::{
 const GOING_AWAY: u16 = 1001;
 const TOO_BIG: u16 = 1009;
 const BROKEN: u16 = 1011;
+const REVOKED: u16 = 4401;
 const RUN_DELETED: u16 = 4404;
 const TOO_SLOW: u16 = 4408;
 
@@ -50,6 +52,8 @@ enum End {
     Slow,
     /// The reader sends too much.
     TooBig,
+    /// Its token was revoked or has expired.
+    Revoked,
     /// An internal error.
     Broken,
 }
@@ -88,10 +92,13 @@ impl SocketConnection {
     }
 
     /// Sends until the reader leaves, the run ends or the server stops.
-    pub(super) async fn run(mut self, mut socket: Socket) {
-        let end = match self.converse(&mut socket).await {
-            Ok(never) => match never {},
-            Err(end) => end,
+    pub(super) async fn run(mut self, mut socket: Socket, pass: Option<StreamPass>) {
+        let end = tokio::select! {
+            end = self.converse(&mut socket) => match end {
+                Ok(never) => match never {},
+                Err(end) => end,
+            },
+            () = revoked(pass.as_ref()) => End::Revoked,
         };
         tracing::debug!(?end, "a WebSocket ends");
         // A reader that ignores the close frame has left.
@@ -289,6 +296,7 @@ impl SocketConnection {
             End::Shutdown => (Some("shutdown"), GOING_AWAY),
             End::Slow => (None, TOO_SLOW),
             End::TooBig => (None, TOO_BIG),
+            End::Revoked => (None, REVOKED),
             End::Broken => (None, BROKEN),
         };
         if let Some(reason) = reason
@@ -303,6 +311,14 @@ impl SocketConnection {
         if self.send(socket, Message::Close(Some(close))).await.is_ok() {
             while let Some(Ok(_)) = socket.next().await {}
         }
+    }
+}
+
+/// Waits until the token of a reader is revoked; forever for a reader without a named one.
+async fn revoked(pass: Option<&StreamPass>) {
+    match pass {
+        Some(pass) => pass.revoked().await,
+        None => std::future::pending().await,
     }
 }
 
