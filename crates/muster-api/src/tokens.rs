@@ -142,7 +142,8 @@ impl TokenDesk<'_> {
 
     pub fn list(self) -> Result<TokensAnswer, TokenFault> {
         let now = self.0.now();
-        let all = self.0.engine().read::<NamedTokens, _>(STREAM, |docs| Ok(NamedTokens::all(docs)?));
+        let all =
+            self.0.engine().read::<NamedTokens, _>(STREAM, |docs| Ok(NamedTokens::all(docs)?));
         let all = all.map_err(|error| fault(error, ""))?;
         Ok(TokensAnswer { tokens: all.into_iter().map(|token| TokenRow::of(token, now)).collect() })
     }
@@ -162,9 +163,10 @@ impl TokenDesk<'_> {
     }
 
     fn read(self, digest: &str) -> Result<Option<NamedToken>, StoreError> {
-        let read = self.0.engine().read::<NamedTokens, _>(STREAM, |docs| {
-            Ok(NamedTokens::find(docs, digest)?)
-        });
+        let read = self
+            .0
+            .engine()
+            .read::<NamedTokens, _>(STREAM, |docs| Ok(NamedTokens::find(docs, digest)?));
         read.map_err(|error| match error {
             ExecuteError::Rejected(_) => unreachable!("reading a token rejects nothing"),
             ExecuteError::Store(failure) => failure.0,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Author, AuthorKind, AuthorSurface};
 
 pub use glob::{BadGlob, WORKSPACE_GLOB_CHARS_MAX, WorkspaceGlob};
-pub use room::{STREAM, TOKENS_MAX, TokenCommand, TokenEvent, TokenRefusal, NamedTokens};
+pub use room::{NamedTokens, STREAM, TOKENS_MAX, TokenCommand, TokenEvent, TokenRefusal};
 
 /// Longest name of a token, in characters.
 pub const TOKEN_NAME_CHARS_MAX: usize = 64;

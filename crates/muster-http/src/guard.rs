@@ -37,8 +37,8 @@ use crate::{
 };
 
 pub(crate) use access_table::AccessTable;
-pub(crate) use hosts::Hosts;
 pub use hosts::{AllowedHost, NotAHost};
+pub(crate) use hosts::{Hosts, UrlScheme};
 pub(crate) use keys::{CallerRole, Keys};
 pub use origin::{AllowedOrigin, NotAnOrigin};
 pub(crate) use quota::Quotas;

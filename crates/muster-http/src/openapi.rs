@@ -12,7 +12,9 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use muster_api::{AccessRole, OperationEffect, OperationRow, Registry, ResultSchema, runs::request};
+use muster_api::{
+    AccessRole, OperationEffect, OperationRow, Registry, ResultSchema, runs::request,
+};
 use muster_core::{
     run::prompt::BlocksFile,
     schema::{ByName, JsonType, Keyword, NamedSchemas, Schema},

@@ -46,8 +46,7 @@ impl ProxyNetwork {
     /// Whether an address is in it.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        address.is_ipv4() == self.address.is_ipv4()
-            && self.masked(address) == numbers(self.address)
+        address.is_ipv4() == self.address.is_ipv4() && self.masked(address) == numbers(self.address)
     }
 
     /// The bits of an address that count.
@@ -98,7 +97,8 @@ mod tests {
 
     #[test]
     fn slips_are_refused() {
-        for text in ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0/8", "host/8", "::1/129", "10.0.0.0/"] {
+        for text in ["", "10.0.0.0/33", "10.0.0.1/8", "10.0.0/8", "host/8", "::1/129", "10.0.0.0/"]
+        {
             assert!(text.parse::<ProxyNetwork>().is_err(), "{text}");
         }
     }

@@ -101,12 +101,16 @@ fn sections() -> [(&'static str, Vec<RouteEntry>); 4] {
 pub fn markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     for (title, routes) in sections() {
-        page += &format!("\n## {title}\n\n| request | what it does | parameters | for | role | for a part |\n");
+        page += &format!(
+            "\n## {title}\n\n| request | what it does | parameters | for | role | for a part |\n"
+        );
         page += "|---|---|---|---|---|---|\n";
         for RouteEntry { method, path, summary, parameters, who, role, reach, .. } in routes {
             let parameters: Vec<String> = parameters.iter().map(|it| format!("`{it}`")).collect();
             let parameters = parameters.join(", ");
-            page += &format!("| `{method} {path}` | {summary} | {parameters} | {who} | {role} | {reach} |\n");
+            page += &format!(
+                "| `{method} {path}` | {summary} | {parameters} | {who} | {role} | {reach} |\n"
+            );
         }
     }
     page + &operations()

@@ -200,8 +200,7 @@ pub(crate) fn own_routes<S: SchemaSource>() -> Vec<Route<S>> {
         get("/api/about", "Describe this server", about::show),
         get("/openapi.json", "Return this document", about::openapi).reaching(Reach::Checked),
         get("/", "Return the page", page::index).public(),
-        get("/api/session", "Show what the sender may do", sign_in::show)
-            .reaching(Reach::Checked),
+        get("/api/session", "Show what the sender may do", sign_in::show).reaching(Reach::Checked),
         post("/api/session", "Sign a browser in", sign_in::sign_in).public(),
         delete("/api/session", "Sign this browser out", sign_in::sign_out)
             .least(AccessRole::Viewer)
@@ -212,8 +211,7 @@ pub(crate) fn own_routes<S: SchemaSource>() -> Vec<Route<S>> {
             sign_in::ticket,
         )
         .least(AccessRole::Viewer),
-        get("/api/page-sessions", "List the browsers that are signed in", sign_in::list)
-            .of_owner(),
+        get("/api/page-sessions", "List the browsers that are signed in", sign_in::list).of_owner(),
         delete("/api/page-sessions/{id}", "Sign any browser out", sign_in::revoke).of_owner(),
         post("/api/page-links", "Get a link that signs one browser in, once", sign_in::link)
             .of_owner(),

@@ -33,10 +33,7 @@ pub struct TlsFiles {
 pub enum TlsError {
     /// A file cannot be read.
     #[error("cannot read {path}: {source}")]
-    File {
-        path: PathBuf,
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// A file is not PEM, or has nothing that is needed.
     #[error("{path} holds no {what} as PEM: {source}")]
     Pem {
@@ -47,10 +44,7 @@ pub enum TlsError {
     },
     /// The certificate and the key do not belong together, or are of no known kind.
     #[error("cannot use the certificate of {path} with its key: {source}")]
-    Unusable {
-        path: PathBuf,
-        source: rustls::Error,
-    },
+    Unusable { path: PathBuf, source: rustls::Error },
 }
 
 /// What identifies the content of both files without reading them.

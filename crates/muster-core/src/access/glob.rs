@@ -86,7 +86,11 @@ impl FromStr for WorkspaceGlob {
     fn from_str(text: &str) -> Result<Self, BadGlob> {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || b"._/-*".contains(&byte);
         let fits = (1..=WORKSPACE_GLOB_CHARS_MAX).contains(&text.len());
-        if fits && text.bytes().all(known) { Ok(Self(text.to_owned().into())) } else { Err(BadGlob) }
+        if fits && text.bytes().all(known) {
+            Ok(Self(text.to_owned().into()))
+        } else {
+            Err(BadGlob)
+        }
     }
 }
 

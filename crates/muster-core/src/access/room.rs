@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamedToken, AccessRole, WorkspaceGlob, is_token_name};
+use super::{AccessRole, NamedToken, WorkspaceGlob, is_token_name};
 use crate::{
     Address, Aggregate, Documents, Draft, Index, ListQuery, Mark, Recorded, Subject, Unloaded,
     WorkRefusal,

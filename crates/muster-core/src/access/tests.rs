@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{NamedToken, AccessRole, TokenCommand, TokenRefusal, NamedTokens, WorkspaceGlob, is_token_name};
+use super::{
+    AccessRole, NamedToken, NamedTokens, TokenCommand, TokenRefusal, WorkspaceGlob, is_token_name,
+};
 use crate::{Documents, Draft, Env, LogPosition, Timestamp, WorkRefusal};
 
 fn glob(text: &str) -> WorkspaceGlob {

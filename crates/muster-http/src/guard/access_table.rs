@@ -139,7 +139,8 @@ fn foreign_workspace(token: &NamedToken) -> HttpRefusal {
 }
 
 fn lesser_role(token: &NamedToken, needed: AccessRole) -> HttpRefusal {
-    let message = format!("this needs the role {needed}, and the token has the role {}", token.role);
+    let message =
+        format!("this needs the role {needed}, and the token has the role {}", token.role);
     let recovery = "ask an owner for a token with that role: `muster token create`";
     HttpRefusal::new(RefusalKind::ForbiddenRole, message, recovery)
 }

@@ -94,9 +94,7 @@ impl Requester {
             Self::Program(identity) | Self::Browser(identity, _) => identity.rights(),
             // A node's rights are those of its routes.
             Self::Anybody | Self::Node(_) => AccessRights::default(),
-            Self::Stranger => {
-                AccessRights { role: AccessRole::Viewer, ..AccessRights::default() }
-            }
+            Self::Stranger => AccessRights { role: AccessRole::Viewer, ..AccessRights::default() },
         }
     }
 
@@ -108,10 +106,10 @@ impl Requester {
             Self::Program(_) | Self::Anybody | Self::Stranger => AuthorSurface::Http,
         };
         let caller = match (self.token(), self.role()) {
-            (Some(token), _) => Caller { by: Some(Arc::new(token.author(via))), ..Caller::default() },
-            (None, Some(CallerRole::Person)) => {
-                Caller::of(AuthorKind::Person, &person_name(), via)
+            (Some(token), _) => {
+                Caller { by: Some(Arc::new(token.author(via))), ..Caller::default() }
             }
+            (None, Some(CallerRole::Person)) => Caller::of(AuthorKind::Person, &person_name(), via),
             (None, Some(CallerRole::Agent) | None) => {
                 Caller::of(AuthorKind::Agent, "program with the token", via)
             }

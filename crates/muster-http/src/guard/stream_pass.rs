@@ -27,7 +27,10 @@ pub(crate) struct StreamPass {
 }
 
 impl StreamPass {
-    pub(super) fn of(gate: &Arc<RequestGuard>, token: &Arc<NamedToken>) -> Result<Self, HttpRefusal> {
+    pub(super) fn of(
+        gate: &Arc<RequestGuard>,
+        token: &Arc<NamedToken>,
+    ) -> Result<Self, HttpRefusal> {
         let place = Arc::new(gate.quotas.stream(token)?);
         Ok(Self { gate: Arc::clone(gate), token: Arc::clone(token), _place: place })
     }

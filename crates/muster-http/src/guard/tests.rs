@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::{
     CallerRole, CredentialSource, Hosts, Identity, Keys, Quotas, RequestGuard, Requester,
-    is_of_agents, is_public,
+    UrlScheme, is_of_agents, is_public,
 };
 use crate::{
     describe::NoSchemas,
@@ -75,7 +75,7 @@ fn fixture() -> Fixture {
     let secret = std::fs::read_to_string(storage.path().join("token")).unwrap();
     let person = format!("Bearer {}", keys.person.open(None).unwrap());
     let gate = RequestGuard {
-        hosts: Hosts::new("127.0.0.1:7717".parse().unwrap(), &[]),
+        hosts: Hosts::new("127.0.0.1:7717".parse().unwrap(), UrlScheme::Http, &[]),
         keys: Some(keys),
         access: access_table(),
         source: Box::new(NodeOnly),
@@ -238,7 +238,10 @@ fn without_authentication_host_and_origin_still_count() {
     let anybody = head("POST", "/api/ops/tasks_note", &[OWN_HOST]);
     assert_eq!(admit(&gate, &anybody), Ok(Requester::Anybody));
     let approve = head("POST", "/api/approvals/7/resolve", &[OWN_HOST]);
-    assert_eq!(admit(&gate, &approve).map(|requester| requester.role()), Ok(Some(CallerRole::Person)));
+    assert_eq!(
+        admit(&gate, &approve).map(|requester| requester.role()),
+        Ok(Some(CallerRole::Person))
+    );
     let forged = head("POST", "/api/ops/tasks_note", &[("host", "evil.example:7717")]);
     assert_eq!(admit(&gate, &forged), Err(RefusalKind::ForeignHost));
     let foreign = head("POST", "/", &[OWN_HOST, ("origin", "http://localhost:3000")]);
@@ -254,7 +257,10 @@ fn routes_of_agents_know_nodes_and_nobody_else() {
     };
     let of_node = format!("Bearer {NODE_TOKEN}");
     assert_eq!(with(("authorization", &of_node)), [(); 2].map(|()| Ok(Requester::Node(NODE))));
-    assert_eq!(with(("authorization", "Bearer of nobody")), [(); 2].map(|()| Err(RefusalKind::Unauthorized)));
+    assert_eq!(
+        with(("authorization", "Bearer of nobody")),
+        [(); 2].map(|()| Err(RefusalKind::Unauthorized))
+    );
     assert_eq!(with(("authorization", &bearer)), [(); 2].map(|()| Err(RefusalKind::Unauthorized)));
     assert_eq!(with(("authorization", &person)), [(); 2].map(|()| Err(RefusalKind::Unauthorized)));
     let elsewhere = head("GET", "/api/runs", &[OWN_HOST, ("authorization", &of_node)]);

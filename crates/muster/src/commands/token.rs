@@ -97,7 +97,8 @@ impl From<RoleWord> for AccessRole {
 /// A duration in seconds.
 fn seconds(text: &str) -> Result<u64, String> {
     let expected = || "expected a number with s, m, h or d, such as 90d".to_owned();
-    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(expected)?;
+    let (number, unit) =
+        text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(expected)?;
     let unit = match unit {
         "s" => 1,
         "m" => 60,
@@ -195,7 +196,8 @@ fn announced(screen: Screen, made: &MadeToken) -> String {
 }
 
 fn described(row: &TokenRow) -> String {
-    let article = if row.role == AccessRole::Agent || row.role == AccessRole::Owner { "an" } else { "a" };
+    let article =
+        if row.role == AccessRole::Agent || row.role == AccessRole::Owner { "an" } else { "a" };
     let until = match &row.expires_at {
         Some(at) => format!(", until {at}"),
         None => String::new(),

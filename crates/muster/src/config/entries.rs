@@ -13,7 +13,7 @@ use muster_api::{Toolset, WorkspaceId, checks::PROOF_LOG_DAYS_DEFAULT};
 use muster_http::{AllowedHost, AllowedOrigin};
 
 pub(crate) use network::{
-    BODY_BYTES, REQUESTS_PER_SECOND, STREAMS, TLS_CERT, TLS_KEY, TRUST_PROXY,
+    BODY_BYTES, CLIENT_CA, REQUESTS_PER_SECOND, STREAMS, TLS_CERT, TLS_KEY, TRUST_PROXY,
 };
 pub(crate) use notify::{
     NOTIFY_COMMAND, NOTIFY_DESKTOP, NOTIFY_MIN_AGE, NOTIFY_QUIET, NOTIFY_WEBHOOK,
@@ -36,7 +36,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in display order.
-pub(crate) static ALL: [&dyn AnySetting; 34] = [
+pub(crate) static ALL: [&dyn AnySetting; 35] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -54,6 +54,7 @@ pub(crate) static ALL: [&dyn AnySetting; 34] = [
     &TOOLSET,
     &CLIENT_URL,
     &CLIENT_TOKEN,
+    &CLIENT_CA,
     &PASSPHRASE_FILE,
     &NODE_TOKEN,
     &AGENT_NAME,

@@ -11,7 +11,7 @@ use muster_api::{Batch, Follower, News, StoreError, runs::StreamWord};
 use muster_core::run::id::RunId;
 use serde_json::Value;
 use tokio::{
-    net::TcpStream,
+    io::AsyncWriteExt as _,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tokio_tungstenite::tungstenite::{
@@ -26,6 +26,7 @@ use super::{
     upgrade::Socket,
 };
 use crate::{
+    connection::Wire,
     guard::StreamPass,
     limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX},
     server_state::ServerState,
@@ -221,7 +222,7 @@ impl SocketConnection {
     async fn events(&self, socket: &mut Socket, batches: &[Batch]) -> Sent {
         let wanted = self.wanted(batches);
         self.flush(socket).await?;
-        let sent = timeout(self.site.times.socket_stall, write_all(socket.get_ref(), wanted)).await;
+        let sent = timeout(self.site.times.socket_stall, write_all(socket.get_mut(), wanted)).await;
         sent.map_err(|_| End::Slow)?.map_err(|_| End::Left)
     }
 
@@ -328,7 +329,16 @@ fn is_ping(text: &str) -> bool {
 }
 
 /// Writes frames one after the other, as many at once as the connection accepts.
-async fn write_all(stream: &TcpStream, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
+async fn write_all(wire: &mut Wire, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
+    let stream = match wire {
+        Wire::Plain(stream) => stream,
+        Wire::Tls(stream) => {
+            for piece in pieces {
+                stream.write_all(&piece).await?;
+            }
+            return stream.flush().await;
+        }
+    };
     let mut left = &mut pieces[..];
     while !left.is_empty() {
         match stream.try_write_vectored(left) {

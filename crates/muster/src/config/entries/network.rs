@@ -62,6 +62,22 @@ pub(crate) static TRUST_PROXY: Setting<Vec<ProxyNetwork>> = Setting {
     show: |networks| ShownValue::list(networks),
 };
 
+/// Whose certificates client commands accept.
+pub(crate) static CLIENT_CA: Setting<Option<PathBuf>> = Setting {
+    row: SettingRow {
+        name: "client.ca",
+        variables: &["MUSTER_CA"],
+        form: Form::Folder,
+        allowed: "the path of a PEM file with the certificates of authorities",
+        default: "the authorities of the system",
+        help: "Authorities whose certificates client commands accept of a server with HTTPS",
+        blank: Blank::Refused,
+        ..SettingRow::PLAIN
+    },
+    reading: Reading::plain(readers::folder, |_| Sourced::default(None)),
+    show: |file| ShownValue::maybe(file.as_ref().map(|file| file.display())),
+};
+
 /// Requests of a named token in a second.
 pub(crate) static REQUESTS_PER_SECOND: Setting<u64> = Setting {
     row: SettingRow {
