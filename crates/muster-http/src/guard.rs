@@ -15,6 +15,7 @@ mod source;
 mod stream_pass;
 
 use std::{
+    fmt::Display,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -43,7 +44,7 @@ pub(crate) use keys::{CallerRole, Keys};
 pub use origin::{AllowedOrigin, NotAnOrigin};
 pub(crate) use quota::Quotas;
 pub(crate) use requester::{Identity, Requester};
-pub(crate) use source::CredentialSource;
+pub(crate) use source::{AccessSubject, CredentialSource};
 pub(crate) use stream_pass::StreamPass;
 
 /// Scripts and styles only from this server, nothing inline, no framing, no forms.
@@ -79,10 +80,10 @@ impl RequestGuard {
         if requester == Requester::Stranger {
             return Err(if is_of_agents(head) { not_a_node() } else { unauthorized() });
         }
-        if let Some(session) = self.access.admit(head, &requester)? {
-            let is_open = self.source.is_open_to(&requester.rights(), &session);
+        if let Some(subject) = self.access.admit(head, &requester)? {
+            let is_open = self.source.is_open_to(&requester.rights(), &subject);
             if !is_open.map_err(|error| unreadable(&error))? {
-                return Err(access_table::unknown_session());
+                return Err(access_table::unknown());
             }
         }
         Ok(requester)
@@ -289,7 +290,7 @@ pub(crate) fn person_required() -> HttpRefusal {
 }
 
 /// The response while the store cannot say who the sender is.
-fn unreadable(error: &StoreError) -> HttpRefusal {
+fn unreadable(error: &dyn Display) -> HttpRefusal {
     tracing::error!(%error, "could not look up a token");
     let recovery = "try again as Retry-After says";
     HttpRefusal::new(RefusalKind::StoreUnavailable, "the store cannot be read", recovery)

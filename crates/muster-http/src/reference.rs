@@ -63,6 +63,7 @@ impl RouteEntry {
                 (OpenTo::Public | OpenTo::Nodes, _) => "",
                 (_, Reach::Whole) => "nothing",
                 (_, Reach::Workspace | Reach::WorkspaceInBody) => "its workspaces; no agents",
+                (_, Reach::Runs | Reach::RunInQuery) => "runs of its workspaces; no agents",
                 (_, Reach::Sessions) => "its own sessions",
                 (_, Reach::Checked) => "all",
             },

@@ -64,6 +64,10 @@ pub(crate) enum Reach {
     Workspace,
     /// The workspace in the body, which the handler checks. Not for agents.
     WorkspaceInBody,
+    /// Runs that are bound to a workspace of the token. Not for agents.
+    Runs,
+    /// The run in the parameter `runId`, likewise.
+    RunInQuery,
     /// Sessions: those that the token made.
     Sessions,
     /// What is left after a check of its own, or what is about the caller alone.
@@ -76,6 +80,7 @@ impl Reach {
         match self {
             Self::Whole => "none",
             Self::Workspace | Self::WorkspaceInBody => "workspaces",
+            Self::Runs | Self::RunInQuery => "runs",
             Self::Sessions => "sessions",
             Self::Checked => "checked",
         }

@@ -24,7 +24,7 @@ use muster_api::AccessRole;
 
 use crate::{
     describe::SchemaSource,
-    route::{self, Reach, Route, delete, get, patch, post, put},
+    route::{self, OpenTo, Reach, Route, delete, get, patch, post, put},
     server_state::ServerState,
 };
 
@@ -36,7 +36,22 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 /// All routes of runs.
 pub(crate) fn listed<S: SchemaSource>() -> Vec<Route<S>> {
     let parts = [life(), graph(), history(), approvals(), agents(), shelf()];
-    parts.into_iter().flatten().collect()
+    parts.into_iter().flatten().map(within_workspaces).collect()
+}
+
+/// A token for some workspaces sees the runs that are bound to them and works with these. What sets
+/// their workspace, directory or commands is for tokens of all workspaces, and so is what is about
+/// more than runs.
+fn within_workspaces<S>(route: Route<S>) -> Route<S> {
+    match (route.open_to, route.method, route.path) {
+        (OpenTo::KnownWithin, _, _) => route,
+        (_, _, "/ws" | "/api/search") => route.reaching(Reach::RunInQuery),
+        (_, _, path) if ["/api/runs", "/api/approvals"].iter().any(|it| path.starts_with(it)) => {
+            route.reaching(Reach::Runs)
+        }
+        (_, "get", "/api/attention") => route.reaching(Reach::Runs),
+        (_, _, _) => route,
+    }
 }
 
 fn life<S: SchemaSource>() -> Vec<Route<S>> {

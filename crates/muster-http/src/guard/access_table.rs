@@ -10,7 +10,7 @@ use axum::{
 use muster_api::{AccessRole, NamedToken};
 use muster_core::session::SessionId;
 
-use super::{Requester, person_required};
+use super::{AccessSubject, Requester, person_required};
 use crate::{
     refusal::{HttpRefusal, RefusalKind},
     route::{OpenTo, Reach, Route, is_path_of},
@@ -18,8 +18,9 @@ use crate::{
 
 /// Prefix under which the routes of sessions exist once more.
 const PREFIX: &str = "/v1";
-/// The parameter of the query that names a workspace.
+/// The parameters of the query that name a workspace and a run.
 const WORKSPACE: &str = "workspace";
+const RUN: &str = "runId";
 
 /// What a route needs.
 #[derive(Clone, Copy)]
@@ -74,7 +75,7 @@ impl AccessTable {
         &self,
         head: &Parts,
         requester: &Requester,
-    ) -> Result<Option<SessionId>, HttpRefusal> {
+    ) -> Result<Option<AccessSubject>, HttpRefusal> {
         let path = head.uri.path();
         let found = self.find(&head.method, path);
         if found.is_some_and(|access| access.open_to == OpenTo::Person) && !requester.is_person() {
@@ -91,38 +92,72 @@ impl AccessTable {
         if !token.is_confined() {
             return Ok(None);
         }
+        let is_for_agents = [Reach::Checked, Reach::Sessions].contains(&access.reach);
+        if token.role == AccessRole::Agent && !is_for_agents {
+            return Err(out_of_reach(token));
+        }
         match access.reach {
             Reach::Checked => Ok(None),
             Reach::Sessions => session_in(path),
-            Reach::Workspace | Reach::WorkspaceInBody if token.role == AccessRole::Agent => {
-                Err(out_of_reach(token))
-            }
+            Reach::Whole => Err(out_of_reach(token)),
+            Reach::Runs => run_in(path),
+            Reach::RunInQuery => run_in_query(&head.uri, token).map(Some),
             Reach::Workspace => in_workspace(&head.uri, token).map(|()| None),
             Reach::WorkspaceInBody => Ok(None),
-            Reach::Whole => Err(out_of_reach(token)),
         }
     }
 }
 
 /// The session that a path is about, if it is about one. The router decodes its parameters, so an
 /// id in any other spelling is refused: it must not be another session to the handler.
-fn session_in(path: &str) -> Result<Option<SessionId>, HttpRefusal> {
+fn session_in(path: &str) -> Result<Option<AccessSubject>, HttpRefusal> {
     let unprefixed = path.strip_prefix(PREFIX).unwrap_or(path);
-    let Some(rest) = unprefixed.strip_prefix("/sessions/") else { return Ok(None) };
-    let id = rest.split('/').next().and_then(SessionId::of);
-    id.map(Some).ok_or_else(unknown_session)
+    let Some(id) = id_after("/sessions/", unprefixed) else { return Ok(None) };
+    let id = SessionId::of(id).map(AccessSubject::Session);
+    id.map(Some).ok_or_else(unknown)
 }
 
-/// The refusal of a session that is not the token's, or does not exist.
-pub(super) fn unknown_session() -> HttpRefusal {
-    let recovery = "GET /sessions lists those of this token";
-    HttpRefusal::new(RefusalKind::UnknownRoute, "the session does not exist", recovery)
+/// The run or the approval that a path is about, if it is about one.
+fn run_in(path: &str) -> Result<Option<AccessSubject>, HttpRefusal> {
+    let subject = if let Some(id) = id_after("/api/runs/", path) {
+        id.parse().map(AccessSubject::Run).map_err(|_| unknown())
+    } else if let Some(id) = id_after("/api/approvals/", path) {
+        id.parse().map(AccessSubject::Approval).map_err(|_| unknown())
+    } else {
+        return Ok(None);
+    };
+    subject.map(Some)
+}
+
+fn id_after<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
+    path.strip_prefix(prefix)?.split('/').next()
+}
+
+/// The run that a query names. It has to name one, and once.
+fn run_in_query(uri: &Uri, token: &NamedToken) -> Result<AccessSubject, HttpRefusal> {
+    let pairs = pairs(uri);
+    let mut named = pairs.iter().filter(|(name, _)| name == RUN);
+    match (named.next(), named.next()) {
+        (Some((_, run)), None) => run.parse().map(AccessSubject::Run).map_err(|_| unknown()),
+        (_, _) => Err(out_of_reach(token)),
+    }
+}
+
+/// The refusal of what is not the token's, or does not exist.
+pub(super) fn unknown() -> HttpRefusal {
+    let recovery = "use an id that this token may see";
+    HttpRefusal::new(RefusalKind::UnknownRoute, "there is nothing with this id", recovery)
+}
+
+/// The parameters of a query, as the handlers read them.
+fn pairs(uri: &Uri) -> Vec<(String, String)> {
+    let pairs = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    pairs.map_or_else(|_| Vec::new(), |Query(pairs)| pairs)
 }
 
 /// The query has to name a workspace of the token, however often it does.
 fn in_workspace(uri: &Uri, token: &NamedToken) -> Result<(), HttpRefusal> {
-    let pairs = Query::<Vec<(String, String)>>::try_from_uri(uri);
-    let pairs = pairs.map_or_else(|_| Vec::new(), |Query(pairs)| pairs);
+    let pairs = pairs(uri);
     let mut named = pairs.iter().filter(|(name, _)| name == WORKSPACE).peekable();
     let is_named = named.peek().is_some();
     if is_named && named.all(|(_, workspace)| token.workspaces.admits(workspace)) {

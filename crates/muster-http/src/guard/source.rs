@@ -2,8 +2,14 @@
 
 use std::sync::Arc;
 
-use muster_api::{AccessRights, App, NamedToken, SessionFault, StoreError, runs::Bearer};
-use muster_core::session::SessionId;
+use muster_api::{
+    AccessRights, App, NamedToken, SessionFault, StoreError, refusal_words,
+    runs::{Bearer, RunFault},
+};
+use muster_core::{
+    run::id::{ApprovalId, RunId},
+    session::SessionId,
+};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task,
@@ -20,8 +26,16 @@ pub(crate) trait CredentialSource: Send + Sync {
     /// The named token with this digest, if it may be used now.
     fn live_token(&self, digest: &str) -> Result<Option<NamedToken>, StoreError>;
 
-    /// Whether a caller may see a session.
-    fn is_open_to(&self, rights: &AccessRights, session: &SessionId) -> Result<bool, StoreError>;
+    /// Whether a caller may see something; why that cannot be said.
+    fn is_open_to(&self, rights: &AccessRights, subject: &AccessSubject) -> Result<bool, String>;
+}
+
+/// What a request is about, by its path or query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AccessSubject {
+    Session(SessionId),
+    Run(RunId),
+    Approval(ApprovalId),
 }
 
 impl CredentialSource for Arc<App> {
@@ -37,12 +51,19 @@ impl CredentialSource for Arc<App> {
         blocking(|| self.tokens().live(digest))
     }
 
-    fn is_open_to(&self, rights: &AccessRights, session: &SessionId) -> Result<bool, StoreError> {
-        let found = blocking(|| self.sessions().is_open_to(rights, session));
-        found.map_err(|fault| match fault {
-            SessionFault::Store(error) => error,
-            SessionFault::Refused(rejection) => {
-                unreachable!("whose a session is was refused: {rejection:?}")
+    fn is_open_to(&self, rights: &AccessRights, subject: &AccessSubject) -> Result<bool, String> {
+        let of_run = |fault: RunFault| fault.detail;
+        blocking(|| match subject {
+            AccessSubject::Session(session) => {
+                let found = self.sessions().is_open_to(rights, session);
+                found.map_err(|fault| match fault {
+                    SessionFault::Store(error) => error.to_string(),
+                    SessionFault::Refused(rejection) => refusal_words(&rejection),
+                })
+            }
+            AccessSubject::Run(run) => self.runs().is_open_to(rights, *run).map_err(of_run),
+            AccessSubject::Approval(approval) => {
+                self.runs().approval_is_open_to(rights, *approval).map_err(of_run)
             }
         })
     }

@@ -5,15 +5,12 @@ use std::time::{Instant, SystemTime};
 
 use axum::http::{Request, request::Parts};
 use muster_api::{AccessRights, NamedToken, StoreError, runs::Bearer};
-use muster_core::{
-    run::id::{NodeId, RunId},
-    session::SessionId,
-};
+use muster_core::run::id::{NodeId, RunId};
 use tempfile::TempDir;
 
 use super::{
-    CallerRole, CredentialSource, Hosts, Identity, Keys, Quotas, RequestGuard, Requester,
-    UrlScheme, is_of_agents, is_public,
+    AccessSubject, CallerRole, CredentialSource, Hosts, Identity, Keys, Quotas, RequestGuard,
+    Requester, UrlScheme, is_of_agents, is_public,
 };
 use crate::{
     describe::NoSchemas,
@@ -64,7 +61,7 @@ impl CredentialSource for NodeOnly {
         Ok(None)
     }
 
-    fn is_open_to(&self, _rights: &AccessRights, _session: &SessionId) -> Result<bool, StoreError> {
+    fn is_open_to(&self, _rights: &AccessRights, _: &AccessSubject) -> Result<bool, String> {
         Ok(false)
     }
 }

@@ -86,9 +86,11 @@ pub(super) async fn create(
 /// Lists runs, newest change first.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
+    sender: Sender,
     Params(query): Params<RunsQuery>,
 ) -> RunsReply<RunsAnswer> {
     let request = RunsRequest {
+        workspaces: sender.workspaces(),
         status: query.status,
         limit: query.limit.rows(),
         after: query.cursor,

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, sync::Arc};
 
 use axum::{body::Bytes, extract::FromRequestParts, http::request::Parts};
 use muster_api::{
-    App, Caller, Json,
+    AccessRights, App, Caller, Json, WorkspaceGlob,
     runs::{
         RunCode, RunFault, RunTold,
         request::{JsonFields, RunBody},
@@ -78,6 +78,24 @@ impl Sender {
     /// Whom the events of the request name.
     pub(super) fn caller(&self) -> Caller {
         self.0.caller()
+    }
+
+    pub(super) fn rights(&self) -> AccessRights {
+        self.0.rights()
+    }
+
+    /// The workspaces whose runs it may see.
+    pub(super) fn workspaces(&self) -> WorkspaceGlob {
+        self.0.rights().workspaces
+    }
+
+    /// Refuses an allow rule of a token for some workspaces: a rule may hold for other runs, too.
+    pub(super) fn may_rule(&self) -> RunTold<()> {
+        if self.workspaces().is_everything() {
+            return Ok(());
+        }
+        let detail = "a token for some workspaces cannot make rules: answer without one";
+        Err(RunFault::new(RunCode::ForbiddenRole, detail).at("rule"))
     }
 
     /// Refuses a field that only a person may set, unless a person sent the request.
