@@ -7,6 +7,7 @@
 mod access;
 mod app;
 mod arguments;
+mod audit;
 mod call;
 mod call_stage;
 mod caller;
@@ -55,6 +56,7 @@ pub mod checks {
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus, unknown_operation};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
+pub use audit::{AuditAnswer, AuditEntry};
 pub use call_stage::{BlockingCall, CallStage, WritingCall, WrittenCall};
 pub use caller::{Caller, new_connection, person_name};
 pub use echo::{shorten_value, shorten_words};

@@ -242,7 +242,7 @@ fn is_public(head: &Parts) -> bool {
     }
     let reads = [Method::GET, Method::HEAD].contains(&head.method);
     match head.uri.path() {
-        "/" | "/health" | "/v1/health" | "/api/health" => reads,
+        "/" | "/health" | "/v1/health" | "/api/health" | "/api/ready" => reads,
         "/api/session" => head.method == Method::POST,
         "/docs" => reads,
         path => reads && (path.starts_with("/assets/") || path.starts_with("/docs/")),

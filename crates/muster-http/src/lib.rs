@@ -5,6 +5,7 @@
 //! flags.
 
 mod about;
+mod audit;
 mod capacity;
 mod connect;
 mod connection;

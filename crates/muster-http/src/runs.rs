@@ -57,6 +57,7 @@ fn within_workspaces<S>(route: Route<S>) -> Route<S> {
 fn life<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/health", "Show whether the server works", life::health).public(),
+        get("/api/ready", "Show whether requests can be answered now", life::ready).public(),
         get("/api/runs", "List runs, newest change first", life::list),
         post("/api/runs", "Create a run", life::create).within_rights(),
         get("/api/runs/{run}", "Show a run", life::show),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::{
+    audit,
     describe::SchemaSource,
     route::{self, Reach, Route, get, post},
     server_state::ServerState,
@@ -25,6 +26,8 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 /// All of these routes.
 pub(crate) fn listed<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
+        get("/api/audit", "Read who did what in the whole store, oldest first", audit::read)
+            .of_owner(),
         get(
             "/api/projects",
             "List the projects that a person decided about, with what differs",

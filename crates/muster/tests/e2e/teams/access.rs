@@ -203,3 +203,39 @@ fn what_a_token_opened_ends_with_it() {
     // The stream ends although nothing happens in the workspace.
     stream.read_to_end().unwrap();
 }
+
+#[test]
+fn owners_read_who_did_what_and_nobody_else_does() {
+    let server = serve(&[]);
+    let owner = token(&server, "root", &["--role", "owner"]);
+    let member = token(&server, "ada", &["--role", "member"]);
+    let agent = token(&server, "ci", &["--role", "agent"]);
+    assert_eq!(make_task(&server, &agent, "acme").0, 200);
+    for token in [&member, &agent] {
+        assert_eq!(send(&server, token, "GET", "/api/audit").status, 403);
+    }
+    let ready = server.send(&Request::new("GET", "/api/ready")).unwrap();
+    assert_eq!((ready.status, &ready.json().unwrap()["ok"]), (200, &json!(true)));
+    let mut since = String::new();
+    let mut seen = Vec::new();
+    loop {
+        let target = format!("/api/audit?limit=2{since}");
+        let part = send(&server, &owner, "GET", &target).json().unwrap();
+        for entry in part["entries"].as_array().unwrap() {
+            let word = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+            let (stream, event) = (word(&entry["stream"]), word(&entry["event"]));
+            seen.push((stream, event, word(&entry["by"]["name"])));
+        }
+        since = format!("&since={}", part["next"].as_str().unwrap());
+        if part["more"] == json!(false) {
+            break;
+        }
+    }
+    let made = seen
+        .iter()
+        .filter(|(stream, event, _)| stream == "tokens/named" && event == "token.created");
+    assert_eq!(made.count(), 3, "{seen:?}");
+    let by_agent =
+        |(stream, _, by): &&(String, String, String)| stream == "workspace/acme" && by == "ci";
+    assert!(seen.iter().any(|entry| by_agent(&entry)), "{seen:?}");
+}
