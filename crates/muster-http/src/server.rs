@@ -186,7 +186,8 @@ impl HttpServer {
             Authentication::Off => None,
         };
         let doors = Doors::open(asked, options.transport).await?;
-        let (address, scheme) = (doors.address, doors.scheme());
+        let address = doors.address;
+        let scheme = doors.scheme();
         let hosts = Hosts::new(address, scheme, &options.allowed_hosts);
         let hosts = hosts.also_on_loopback(doors.local_address);
         let gate = Arc::new(RequestGuard {

@@ -210,7 +210,8 @@ pub(crate) fn own_routes<S: SchemaSource>() -> Vec<Route<S>> {
             "Get a ticket for one WebSocket, as `ticket` in its query",
             sign_in::ticket,
         )
-        .least(AccessRole::Viewer),
+        .least(AccessRole::Viewer)
+        .reaching(Reach::Runs),
         get("/api/page-sessions", "List the browsers that are signed in", sign_in::list).of_owner(),
         delete("/api/page-sessions/{id}", "Sign any browser out", sign_in::revoke).of_owner(),
         post("/api/page-links", "Get a link that signs one browser in, once", sign_in::link)
