@@ -31,7 +31,7 @@ use muster_store::{SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
 use serde_json::{Map, Value};
 
 use crate::{
-    Caller, Envelope, Registry, SessionBinding, Toolset,
+    Caller, Envelope, Registry, SessionBinding, Toolset, access,
     call::{self, CallFailure, Prepared},
     inspection, refusals,
     runs::{LiveRunOptions, RunOptions, RunsSettings, agent_operations},
@@ -276,7 +276,10 @@ impl App {
         arguments: Map<String, Value>,
     ) -> Result<Prepared, CallFailure> {
         match self.registry.get(name) {
-            Some(row) => (row.prepare)(self, caller, arguments),
+            Some(row) => {
+                access::check(self, row, caller, &arguments)?;
+                (row.prepare)(self, caller, arguments)
+            }
             None => Err(refusals::unknown_tool(&self.registry, name)),
         }
     }

@@ -2,8 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{AnswerEconomy, CallWatch, sessions::random_bits};
-use muster_core::{Author, AuthorKind, AuthorSurface, CallFacts, ConnectionId};
+use crate::{AnswerEconomy, ApiError, CallWatch, WorkspaceId, access, sessions::random_bits};
+use muster_core::{
+    Author, AuthorKind, AuthorSurface, CallFacts, ConnectionId, access::AccessRights,
+};
 use muster_store::StoreError;
 
 /// The caller of an operation, as its surface knows it.
@@ -11,6 +13,8 @@ use muster_store::StoreError;
 pub struct Caller {
     /// Whom the events of the call name.
     pub by: Option<Arc<Author>>,
+    /// What it may do, and in which workspaces.
+    pub rights: AccessRights,
     /// Its connection, where one connection is one agent.
     pub connection: Option<ConnectionId>,
     /// Where the caller works.
@@ -39,6 +43,11 @@ impl Caller {
     #[must_use]
     pub fn of(kind: AuthorKind, name: &str, via: AuthorSurface) -> Self {
         Self { by: Some(Arc::new(Author::new(kind, name, via))), ..Self::default() }
+    }
+
+    /// Refuses a workspace that is not the caller's.
+    pub(crate) fn confirm_workspace(&self, workspace: &WorkspaceId) -> Result<(), ApiError> {
+        access::in_workspace(&self.rights, workspace.as_str())
     }
 
     /// What the rules may know of it.

@@ -151,6 +151,8 @@ pub enum ErrorCode {
     CheckUntrusted,
     /// Only a person may do this.
     PersonRequired,
+    /// The role or the workspaces of the caller's token do not allow this.
+    ForbiddenRole,
     /// Another agent holds the task.
     Claimed,
     /// The focus is not the one that the connection has seen.

@@ -65,7 +65,7 @@ fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanati
     Explanation { code, kind, meaning, when, remedy }
 }
 
-const ERRORS: [(ErrorCode, Words); 25] = [
+const ERRORS: [(ErrorCode, Words); 26] = [
     (
         ErrorCode::InvalidInput,
         [
@@ -161,6 +161,16 @@ const ERRORS: [(ErrorCode, Words); 25] = [
             "Only a person may do this.",
             "An agent tried to accept or set aside a check, or to ask for less than was agreed.",
             "Leave it as it is, or ask a person: they use a terminal or the page.",
+        ],
+    ),
+    (
+        ErrorCode::ForbiddenRole,
+        [
+            "The caller's token may not do this, or not in this workspace.",
+            "Its role is less than the operation needs, or its pattern of workspaces does not \
+            match. details names what the token has and what is needed.",
+            "Work in a workspace that the token is for, or ask an owner for another token: \
+            `muster token create`.",
         ],
     ),
     (

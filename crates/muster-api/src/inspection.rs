@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use muster_core::{
+    access::NamedTokens,
     answers::Answers,
     checks::trust::TrustedProjects,
     run::{RunAggregate, allow::AllowRules, layout::Layouts},
@@ -73,6 +74,7 @@ pub(crate) fn examine(store: &dyn Store) -> Result<DoctorReport, StoreError> {
         DoctorReport::add::<AllowRules>,
         DoctorReport::add::<TrustedProjects>,
         DoctorReport::add::<Answers>,
+        DoctorReport::add::<NamedTokens>,
     ] {
         match add(&mut report, store) {
             Ok(()) => {}

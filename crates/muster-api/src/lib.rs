@@ -4,8 +4,10 @@
 //! [`Registry`]. No transport is known here: a call takes JSON and returns an [`Envelope`].
 //! Requests about sessions and runs are here too, without registry rows.
 
+mod access;
 mod app;
 mod arguments;
+mod audit;
 mod call;
 mod call_stage;
 mod caller;
@@ -32,6 +34,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod todos;
+mod tokens;
 mod toolset;
 mod waivers;
 mod watch;
@@ -53,6 +56,7 @@ pub mod checks {
 
 pub use app::{App, AppOptions, ServerStatus, WorkspaceStatus, unknown_operation};
 pub use arguments::ARGUMENTS_DEPTH_MAX;
+pub use audit::{AuditAnswer, AuditEntry};
 pub use call_stage::{BlockingCall, CallStage, WritingCall, WrittenCall};
 pub use caller::{Caller, new_connection, person_name};
 pub use echo::{shorten_value, shorten_words};
@@ -61,6 +65,7 @@ pub use envelope::{
     ApiError, Envelope, ErrorCode, Suggestion, SuggestionPriority, Warning, WarningCode,
 };
 pub use inspection::Inspection;
+pub use muster_core::access::{AccessRights, AccessRole, NamedToken, WorkspaceGlob};
 pub use muster_core::answers::CallKey;
 pub use muster_core::{Json, PageCursor};
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
@@ -79,6 +84,7 @@ pub use sessions::{
 };
 pub use tasks::{AgentStop, CALL_BYTES_MAX, Focus, UnprovenStep};
 pub use todos::SessionBinding;
+pub use tokens::{MadeToken, NewToken, TokenDesk, TokenFault, TokenRow, TokensAnswer};
 pub use toolset::Toolset;
 pub use waivers::{WaiverDecision, WaiverKind};
 pub use watch::CallWatch;

@@ -113,6 +113,7 @@ mod tests {
             name: "tasks_sample",
             title: "Sample | task",
             toolset: Toolset::Daily,
+            role: muster_core::access::AccessRole::Viewer,
             effect: OperationEffect::Set,
             may_take_long: false,
             in_directory: false,

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use muster_core::{
+    access::AccessRole,
     schema::{JsonType, Keyword, Schema},
     text_of,
 };
@@ -32,6 +33,16 @@ pub enum OperationEffect {
     Destroy,
 }
 
+impl OperationEffect {
+    /// The least role that may do such a thing in general.
+    const fn least_role(self) -> AccessRole {
+        match self {
+            Self::Read => AccessRole::Viewer,
+            Self::Write | Self::Set | Self::Destroy => AccessRole::Agent,
+        }
+    }
+}
+
 /// An operation: a typed request that knows its name and how to answer.
 ///
 /// The doc comment of the request is the tool description that a model reads, the help of the
@@ -45,6 +56,8 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema + 'static {
     const TOOLSET: Toolset = Toolset::Full;
     /// What it can do to the state.
     const EFFECT: OperationEffect;
+    /// The least role that may call it.
+    const ROLE: AccessRole = Self::EFFECT.least_role();
     /// Whether a call may take longer than a client likes to wait for a reply.
     const MAY_TAKE_LONG: bool = false;
     /// Whether it looks at the files of a project, so that a caller may say where it works.
@@ -130,6 +143,8 @@ pub struct OperationRow {
     pub toolset: Toolset,
     /// What it can do to the state.
     pub effect: OperationEffect,
+    /// The least role that may call it.
+    pub role: AccessRole,
     /// Whether a call may take longer than a client likes to wait for a reply, because it runs the
     /// checks of a project.
     pub may_take_long: bool,
@@ -184,6 +199,7 @@ impl OfOperation for OperationRow {
             title: O::TITLE,
             toolset: O::TOOLSET,
             effect: O::EFFECT,
+            role: O::ROLE,
             may_take_long: O::MAY_TAKE_LONG,
             in_directory: O::IN_DIRECTORY,
             brief_chars: O::BRIEF_CHARS,

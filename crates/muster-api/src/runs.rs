@@ -23,6 +23,7 @@ mod references;
 mod removal;
 pub mod request;
 pub mod rights;
+mod scope;
 mod search;
 pub(crate) mod shape;
 mod stream;

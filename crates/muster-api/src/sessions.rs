@@ -18,6 +18,7 @@ pub use words::{malformed_words, refusal_words};
 
 use muster_core::{
     Documents, Draft, Timestamp, WorkRefusal,
+    access::AccessRights,
     ctree::{ContextTree, tree::Compiled},
     session::{
         self, SessionAggregate, SessionCommand, SessionCommandResult, SessionId, SessionRejection,
@@ -118,6 +119,17 @@ impl SessionDesk<'_> {
 
     pub fn show(self, id: &SessionId) -> Told<SessionObject> {
         self.read(id, |docs| view::object(docs, id))
+    }
+
+    /// Whether a caller may see a session, if it exists. A deleted one is nobody's.
+    pub fn is_open_to(self, rights: &AccessRights, id: &SessionId) -> Told<bool> {
+        let Some(owner) = &rights.sessions_of else { return Ok(true) };
+        let made_by = self.read(id, |docs| Ok(session::lookup::session(docs)?.made_by.clone()));
+        match made_by {
+            Ok(made_by) => Ok(made_by.as_ref() == Some(owner)),
+            Err(SessionFault::Refused(_)) => Ok(false),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// How many sessions there are.

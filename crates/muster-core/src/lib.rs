@@ -5,6 +5,7 @@
 //! waits: time is passed in as a value ([`Env`]), ids come from counters in the documents, and a
 //! document that is not loaded is requested by returning [`Need`] instead of fetching it.
 
+pub mod access;
 mod aggregate;
 pub mod answers;
 mod author;

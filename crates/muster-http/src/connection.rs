@@ -1,4 +1,4 @@
-//! One client's TCP connection, with a limit on how long it may not read what is sent to it.
+//! One client's connection, plain or with TLS, with a limit on how long it may not read what is sent to it.
 //!
 //! Without the limit a client that never reads would hold its place, its descriptor and its
 //! response forever, and enough of them would make the server unreachable.
@@ -15,10 +15,17 @@ use tokio::{
     net::TcpStream,
     time::{Instant, Sleep, sleep},
 };
+use tokio_rustls::server::TlsStream;
+
+/// The bytes of a connection.
+pub(crate) enum Wire {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
 
 /// A connection whose writes fail once the client has read nothing for a while.
 pub(crate) struct ClientStream {
-    stream: TcpStream,
+    stream: Wire,
     stall_max: Duration,
     /// Runs while a write waits; allocated when the first one does.
     stall: Option<Pin<Box<Sleep>>>,
@@ -27,12 +34,12 @@ pub(crate) struct ClientStream {
 
 impl ClientStream {
     /// Limits the time that a write may wait for the client.
-    pub(crate) fn new(stream: TcpStream, stall_max: Duration) -> Self {
+    pub(crate) fn new(stream: Wire, stall_max: Duration) -> Self {
         Self { stream, stall_max, stall: None, waiting: false }
     }
 
     /// The bare connection, for code with its own limits.
-    pub(crate) fn into_inner(self) -> TcpStream {
+    pub(crate) fn into_inner(self) -> Wire {
         self.stream
     }
 
@@ -55,6 +62,59 @@ impl ClientStream {
         let seconds = self.stall_max.as_secs();
         let cause = format!("the client read nothing for {seconds} seconds");
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, cause)))
+    }
+}
+
+/// Calls a method of the connection that a wire has.
+macro_rules! of_wire {
+    ($wire:expr, $method:ident($($argument:expr),*)) => {
+        match $wire.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).$method($($argument),*),
+            Wire::Tls(stream) => Pin::new(&mut **stream).$method($($argument),*),
+        }
+    };
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        of_wire!(self, poll_read(context, buffer))
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        of_wire!(self, poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        of_wire!(self, poll_write_vectored(context, pieces))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        of_wire!(self, poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        of_wire!(self, poll_shutdown(context))
     }
 }
 
@@ -109,7 +169,7 @@ mod tests {
         net::{TcpListener, TcpStream},
     };
 
-    use super::ClientStream;
+    use super::{ClientStream, Wire};
 
     const STALL: Duration = Duration::from_millis(50);
 
@@ -117,7 +177,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        (ClientStream::new(stream, STALL), client)
+        (ClientStream::new(Wire::Plain(stream), STALL), client)
     }
 
     #[tokio::test]

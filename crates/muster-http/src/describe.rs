@@ -74,6 +74,7 @@ impl Describe for State<Arc<ServerState>> {}
 impl<T> Describe for Ids<T> {}
 impl<T> Describe for Path<T> {}
 impl<T> Describe for Extension<T> {}
+impl<T> Describe for Option<Extension<T>> {}
 impl Describe for HeaderMap {}
 impl Describe for Bytes {}
 impl Describe for Response<Body> {}

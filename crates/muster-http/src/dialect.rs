@@ -27,8 +27,14 @@ pub(crate) enum ErrorDialect {
 const BRIDGE: [&str; 6] = ["/v1", "/health", "/sessions", "/status", "/models", "/provider-auth"];
 
 /// Paths below `/api` that are not about runs.
-const OPERATIONS: [&str; 5] =
-    ["/api/about", "/api/ops", "/api/session", "/api/page-sessions", "/api/page-links"];
+const OPERATIONS: [&str; 6] = [
+    "/api/about",
+    "/api/ops",
+    "/api/session",
+    "/api/page-sessions",
+    "/api/page-links",
+    "/api/tokens",
+];
 
 impl ErrorDialect {
     /// The dialect of a path, whether or not it has a route.
@@ -79,6 +85,9 @@ pub(crate) fn bridge_form(kind: RefusalKind) -> (StatusCode, &'static str) {
             (StatusCode::FORBIDDEN, "forbidden")
         }
         RefusalKind::PersonRequired => (StatusCode::FORBIDDEN, "person_required"),
+        RefusalKind::ForbiddenRole => (StatusCode::FORBIDDEN, "forbidden_role"),
+        RefusalKind::TooManyRequests => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests"),
+        RefusalKind::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
         RefusalKind::PassphraseRequired => (StatusCode::FORBIDDEN, "passphrase_required"),
         RefusalKind::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized"),
         RefusalKind::UnknownRoute => (StatusCode::NOT_FOUND, "not_found"),
@@ -99,6 +108,9 @@ pub(crate) fn run_form(kind: RefusalKind) -> RunCode {
         RefusalKind::ForeignOrigin => RunCode::ForbiddenOrigin,
         RefusalKind::Unauthorized => RunCode::Unauthorized,
         RefusalKind::PersonRequired | RefusalKind::PassphraseRequired => RunCode::PersonRequired,
+        RefusalKind::ForbiddenRole => RunCode::ForbiddenRole,
+        RefusalKind::TooManyRequests => RunCode::TooManyRequests,
+        RefusalKind::StoreUnavailable => RunCode::StoreUnavailable,
         RefusalKind::UnknownRoute => RunCode::NotFound,
         RefusalKind::MethodNotAllowed => RunCode::MethodNotAllowed,
         RefusalKind::NotJson => RunCode::NotJson,

@@ -4,12 +4,18 @@
 //! Order (MCP-SEC-1, MCP-SEC-2): the host that the request names, its origin, its
 //! sender, its body. Nothing inside this layer sees a request that failed one of these checks.
 
+mod access_table;
 mod body;
 mod hosts;
 mod keys;
 mod origin;
+mod quota;
+mod requester;
+mod source;
+mod stream_pass;
 
 use std::{
+    fmt::Display,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -22,23 +28,24 @@ use axum::{
     response::IntoResponse as _,
 };
 
-use muster_api::{Caller, person_name, runs::Bearer};
-use muster_core::{AuthorKind, AuthorSurface};
+use muster_api::StoreError;
 use muster_mcp::RequestIdScanner;
 
 use crate::{
-    dialect::{ErrorDialect, body_bytes_max, is_mcp},
+    dialect::{ErrorDialect, is_mcp},
     fault,
-    limits::STRANGER_BODY_BYTES_MAX,
-    page_session::PageSessionId,
     refusal::{HttpRefusal, RefusalKind},
-    route::PersonRoutes,
 };
 
-pub(crate) use hosts::Hosts;
+pub(crate) use access_table::AccessTable;
 pub use hosts::{AllowedHost, NotAHost};
+pub(crate) use hosts::{Hosts, UrlScheme};
 pub(crate) use keys::{CallerRole, Keys};
 pub use origin::{AllowedOrigin, NotAnOrigin};
+pub(crate) use quota::Quotas;
+pub(crate) use requester::{Identity, Requester};
+pub(crate) use source::{AccessSubject, CredentialSource};
+pub(crate) use stream_pass::StreamPass;
 
 /// Scripts and styles only from this server, nothing inline, no framing, no forms.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -51,67 +58,14 @@ pub(crate) struct RequestGuard {
     pub(crate) hosts: Hosts,
     /// Credentials of callers; `None` when everyone on this machine may use the server.
     pub(crate) keys: Option<Keys>,
-    /// Routes that only a person may use.
-    pub(crate) of_person: PersonRoutes,
-    /// Finds the node of a token.
-    pub(crate) nodes: NodeLookup,
+    /// What each route needs.
+    pub(crate) access: AccessTable,
+    /// Finds nodes and named tokens.
+    pub(crate) source: Box<dyn CredentialSource>,
+    /// What named tokens have used.
+    pub(crate) quotas: Quotas,
     /// How long a body may take to arrive.
     pub(crate) body_timeout: Duration,
-}
-
-/// Finds the node of a token, if that node is active.
-pub(crate) type NodeLookup = Box<dyn Fn(&str) -> Option<Bearer> + Send + Sync>;
-
-/// Who sent a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Requester {
-    /// A program with the person's key or the agents' token.
-    Program(CallerRole),
-    /// A browser that is signed in.
-    Browser(CallerRole, PageSessionId),
-    /// The agent of a node; its token opens the routes of agents alone (RUNS-SEC-3).
-    Node(Bearer),
-    /// Anyone, on a server without authentication.
-    Anybody,
-    /// A caller without a valid secret.
-    Stranger,
-}
-
-impl Requester {
-    /// The role of the caller; a node has rights of its own kind, a stranger none. Without
-    /// authentication everyone is a person.
-    pub(crate) fn role(self) -> Option<CallerRole> {
-        match self {
-            Self::Program(role) | Self::Browser(role, _) => Some(role),
-            Self::Anybody => Some(CallerRole::Person),
-            Self::Node(_) | Self::Stranger => None,
-        }
-    }
-
-    /// Whom the events of its operations name.
-    pub(crate) fn caller(self) -> Caller {
-        let (kind, name) = match self.role() {
-            Some(CallerRole::Person) => (AuthorKind::Person, person_name()),
-            Some(CallerRole::Agent) | None => (AuthorKind::Agent, "program with the token".into()),
-        };
-        let via = match self {
-            Self::Browser(..) => AuthorSurface::Page,
-            Self::Node(_) => AuthorSurface::Run,
-            Self::Program(_) | Self::Anybody | Self::Stranger => AuthorSurface::Http,
-        };
-        Caller::of(kind, &name, via)
-    }
-
-    /// Largest body that is read for this caller, in bytes. Only known callers may
-    /// take up memory; a stranger gets just enough to sign in.
-    fn body_bytes_max(self, path: &str) -> usize {
-        match self {
-            Self::Program(_) | Self::Browser(_, _) | Self::Node(_) | Self::Anybody => {
-                body_bytes_max(path)
-            }
-            Self::Stranger => STRANGER_BODY_BYTES_MAX,
-        }
-    }
 }
 
 impl RequestGuard {
@@ -119,35 +73,57 @@ impl RequestGuard {
     fn admit(&self, head: &Parts, now: SystemTime) -> Result<Requester, HttpRefusal> {
         self.hosts.check_host(&head.headers, &head.uri)?;
         self.hosts.check_origin(&head.headers)?;
-        let access = self.access(head, now);
-        if access == Requester::Stranger && !is_public(head) {
+        let requester = self.requester(head, now)?;
+        if is_public(head) {
+            return Ok(requester);
+        }
+        if requester == Requester::Stranger {
             return Err(if is_of_agents(head) { not_a_node() } else { unauthorized() });
         }
-        let person = access.role() == Some(CallerRole::Person);
-        if !person && self.of_person.contains(&head.method, head.uri.path()) {
-            return Err(person_required());
+        if let Some(subject) = self.access.admit(head, &requester)? {
+            let is_open = self.source.is_open_to(&requester.rights(), &subject);
+            if !is_open.map_err(|error| unreadable(&error))? {
+                return Err(access_table::unknown());
+            }
         }
-        Ok(access)
+        Ok(requester)
     }
 
-    fn access(&self, head: &Parts, now: SystemTime) -> Requester {
+    fn requester(&self, head: &Parts, now: SystemTime) -> Result<Requester, HttpRefusal> {
         let secret = bearer(&head.headers);
         if is_of_agents(head) {
-            let node = secret.and_then(|secret| (self.nodes)(secret));
-            return node.map_or(Requester::Stranger, Requester::Node);
+            let node = secret.and_then(|secret| self.source.node(secret));
+            return Ok(node.map_or(Requester::Stranger, Requester::Node));
         }
-        let Some(keys) = &self.keys else { return Requester::Anybody };
+        let Some(keys) = &self.keys else { return Ok(Requester::Anybody) };
         let origin = hosts::only_value(&head.headers, &header::ORIGIN);
-        let by_header = secret.and_then(|secret| keys.access_of(secret, origin, now));
-        // A browser cannot send headers with a WebSocket (RUNS-SEC-1).
-        let by_query = || {
-            let ticket = in_query(head, "ticket");
-            let ticket = ticket.and_then(|ticket| keys.tickets.redeem(ticket, Instant::now()));
-            let token = || in_query(head, "token").filter(|token| keys.token.matches(token));
-            ticket.or_else(|| token().map(|_| Requester::Program(CallerRole::Agent)))
+        let by_header = match secret {
+            Some(secret) => keys.requester_of(secret, origin, now, &*self.source),
+            None => Ok(None),
         };
+        let by_header = by_header.map_err(|error| unreadable(&error))?;
+        // A browser cannot send headers with a WebSocket (RUNS-SEC-1).
         let on_socket = head.uri.path() == "/ws";
-        by_header.or_else(|| on_socket.then(by_query).flatten()).unwrap_or(Requester::Stranger)
+        let found = match by_header {
+            None if on_socket => self.by_query(keys, head).map_err(|error| unreadable(&error))?,
+            found => found,
+        };
+        Ok(found.unwrap_or(Requester::Stranger))
+    }
+
+    /// The caller of a ticket or token in the query. A named token is not accepted there: addresses
+    /// are written to logs.
+    fn by_query(&self, keys: &Keys, head: &Parts) -> Result<Option<Requester>, StoreError> {
+        let ticket = in_query(head, "ticket");
+        if let Some(of_ticket) = ticket.and_then(|it| keys.tickets.redeem(it, Instant::now())) {
+            let is_valid = match of_ticket.token() {
+                Some(token) => self.source.live_token(&token.digest)?.is_some(),
+                None => true,
+            };
+            return Ok(is_valid.then_some(of_ticket));
+        }
+        let token = in_query(head, "token").filter(|token| keys.token.matches(token));
+        Ok(token.map(|_| Requester::Program(Identity::Local(CallerRole::Agent))))
     }
 }
 
@@ -166,7 +142,7 @@ pub(crate) async fn guard(
             gate.hosts.check_host(request.headers(), request.uri()).map(|()| origin::answer())
         }
         _ => match admit_whole(&gate, request).await {
-            Ok(request) => Ok(next.run(request).await),
+            Ok(request) => serve(&gate, request, next).await,
             Err(refusal) => Err(refusal),
         },
     };
@@ -188,6 +164,31 @@ pub(crate) async fn guard(
     response
 }
 
+/// Lets a request through. A stream of a named token is counted, and ends with its token.
+async fn serve(
+    gate: &Arc<RequestGuard>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response<Body>, HttpRefusal> {
+    let token = request.extensions().get::<Requester>().and_then(Requester::token).cloned();
+    let Some(token) = token else { return Ok(next.run(request).await) };
+    if is_upgrade(request.headers()) {
+        let pass = StreamPass::of(gate, &token)?;
+        request.extensions_mut().insert(pass);
+        return Ok(next.run(request).await);
+    }
+    let response = next.run(request).await;
+    let is_stream = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !is_stream {
+        return Ok(response);
+    }
+    let pass = StreamPass::of(gate, &token)?;
+    Ok(response.map(|body| pass.limit(body)))
+}
+
 /// Checks head and body; returns the request with its body in memory and its [`Requester`].
 async fn admit_whole(gate: &RequestGuard, request: Request) -> Result<Request, HttpRefusal> {
     let (mut head, mut body) = request.into_parts();
@@ -196,8 +197,11 @@ async fn admit_whole(gate: &RequestGuard, request: Request) -> Result<Request, H
     let dialect = ErrorDialect::of(path);
     let mut scanner = is_mcp(path).then(RequestIdScanner::default);
     let verdict = gate.admit(&head, SystemTime::now()).and_then(|access| {
+        if let Some(token) = access.token() {
+            gate.quotas.count(token, Instant::now())?;
+        }
         body::check_content_type(&head, !body.is_end_stream())?;
-        let bytes_max = access.body_bytes_max(path);
+        let bytes_max = access.body_bytes_max(path, gate.quotas.body_bytes_max());
         let fits = declared <= bytes_max as u64;
         fits.then_some((access, bytes_max)).ok_or_else(|| body::too_large(bytes_max))
     });
@@ -238,7 +242,7 @@ fn is_public(head: &Parts) -> bool {
     }
     let reads = [Method::GET, Method::HEAD].contains(&head.method);
     match head.uri.path() {
-        "/" | "/health" | "/v1/health" | "/api/health" => reads,
+        "/" | "/health" | "/v1/health" | "/api/health" | "/api/ready" => reads,
         "/api/session" => head.method == Method::POST,
         "/docs" => reads,
         path => reads && (path.starts_with("/assets/") || path.starts_with("/docs/")),
@@ -283,6 +287,13 @@ pub(crate) fn person_required() -> HttpRefusal {
         "use the page, or the command line (such as `muster run approve`); a program of the person \
          sends the person's key: `muster passphrase --help` says where it is",
     )
+}
+
+/// The response while the store cannot say who the sender is.
+fn unreadable(error: &dyn Display) -> HttpRefusal {
+    tracing::error!(%error, "could not look up a token");
+    let recovery = "try again as Retry-After says";
+    HttpRefusal::new(RefusalKind::StoreUnavailable, "the store cannot be read", recovery)
 }
 
 fn not_a_node() -> HttpRefusal {

@@ -5,17 +5,20 @@
 //! flags.
 
 mod about;
+mod audit;
 mod capacity;
 mod connect;
 mod connection;
 mod describe;
 mod dialect;
 mod docs;
+mod doors;
 mod embedded;
 mod fault;
 mod guard;
 mod health;
 pub mod limits;
+mod mcp;
 mod once;
 mod one_time;
 pub mod openapi;
@@ -24,6 +27,7 @@ mod page;
 mod page_session;
 mod person;
 mod pieces;
+mod proxy_network;
 pub mod reference;
 mod refusal;
 mod reply;
@@ -36,12 +40,16 @@ mod sessions;
 mod sign_in;
 mod sse;
 mod status;
+mod tls;
 mod token;
+mod tokens;
 mod work;
 
 pub use about::CtreeDisplay;
 pub use connect::{InstallationPaths, Recipe};
 pub use guard::{AllowedHost, AllowedOrigin, NotAHost, NotAnOrigin};
 pub use person::{PASSPHRASE_CHARS_MIN, PERSON_FOLDER, PersonKey, PersonKeyError};
-pub use server::{Authentication, HttpServer, ServerError, ServerOptions};
+pub use proxy_network::{NotANetwork, ProxyNetwork};
+pub use server::{Authentication, HttpServer, ServerError, ServerOptions, ServerTransport};
+pub use tls::{TlsError, TlsFiles};
 pub use token::{TOKEN_FILE, Token, TokenError};

@@ -68,10 +68,38 @@ pub const PAGE_SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 6
 pub const PAGE_SESSIONS_MAX: usize = 64;
 /// Characters kept of a browser's user agent.
 pub const BROWSER_CHARS_MAX: usize = 200;
+/// Default for the requests that a named token may send in a second.
+pub const TOKEN_REQUESTS_PER_SECOND: u32 = 50;
+/// Default for the streams that a named token may have open at once.
+pub const TOKEN_STREAMS_MAX: u32 = 100;
+/// How often the token of an open stream is looked up: it ends with its token.
+pub const TOKEN_CHECK_EVERY: Duration = Duration::from_secs(1);
+/// Tokens whose use is counted, unless more of them are in use.
+pub const QUOTAS_KEPT_MAX: usize = 1_024;
 /// How long the ticket for a WebSocket works; it works once.
 pub const TICKET_LIFETIME: Duration = Duration::from_secs(30);
 /// Unused tickets; the oldest makes room for a new one.
 pub const TICKETS_MAX: usize = 1024;
+
+/// What a named token may use at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenLimits {
+    pub requests_per_second: u32,
+    /// Event streams and WebSockets at once.
+    pub streams: u32,
+    /// Bytes of one request's body, unless its path has a lower limit.
+    pub body_bytes: usize,
+}
+
+impl Default for TokenLimits {
+    fn default() -> Self {
+        Self {
+            requests_per_second: TOKEN_REQUESTS_PER_SECOND,
+            streams: TOKEN_STREAMS_MAX,
+            body_bytes: muster_api::CALL_BYTES_MAX,
+        }
+    }
+}
 
 /// The times for which a server waits for its clients. Tests of the program shorten them together,
 /// so that they prove the same order of things sooner.

@@ -23,7 +23,7 @@ struct Waiting<T> {
     stands_for: T,
 }
 
-impl<T: Copy> OneTime<T> {
+impl<T: Clone> OneTime<T> {
     pub(crate) fn new(lifetime: Duration, waiting_max: usize) -> Self {
         Self { lifetime, waiting_max, waiting: Mutex::default() }
     }
@@ -44,7 +44,7 @@ impl<T: Copy> OneTime<T> {
     pub(crate) fn look_up(&self, secret: &str, now: Instant) -> Option<T> {
         let waiting = self.valid(now);
         let found = waiting.iter().find(|known| secrets_equal(&known.secret, secret));
-        found.map(|known| known.stands_for)
+        found.map(|known| known.stands_for.clone())
     }
 
     /// Uses a secret up; returns its value if it was valid.

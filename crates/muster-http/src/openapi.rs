@@ -12,7 +12,9 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use muster_api::{OperationEffect, OperationRow, Registry, ResultSchema, runs::request};
+use muster_api::{
+    AccessRole, OperationEffect, OperationRow, Registry, ResultSchema, runs::request,
+};
 use muster_core::{
     run::prompt::BlocksFile,
     schema::{ByName, JsonType, Keyword, NamedSchemas, Schema},
@@ -27,6 +29,7 @@ use self::parts::{
 use crate::{
     describe::{SchemaSource as _, Schemas},
     operations::DIRECTORY,
+    route::Reach,
     runs, server_state, sessions, work,
 };
 
@@ -81,7 +84,7 @@ pub fn derive(registry: &Registry) -> ApiDocument {
             license: License { name: LICENSE, identifier: LICENSE },
         },
         servers: [ServerDoc { url: "http://127.0.0.1:7717" }],
-        security: ["token", "person", "browser"].map(security),
+        security: ["token", "person", "named", "browser"].map(security),
         paths,
         components,
     }
@@ -95,6 +98,13 @@ fn security_schemes() -> ByName<SecurityScheme> {
             "token",
             "The agents' token: content of the file `token` in the storage directory. What only a \
                 person may do is refused with PERSON_REQUIRED.",
+        ),
+        (
+            "named",
+            "A token that an owner made with POST /api/tokens. `x-role` is the least role that it \
+                needs. `x-reach` says what one for a part of the store may use, which is every \
+                agent's and every one for some workspaces: nothing, its workspaces, its own \
+                sessions, or everything that is left after a check of the call itself.",
         ),
         ("node", "Given to the agent of a node as MUSTER_NODE_TOKEN."),
         (
@@ -143,6 +153,8 @@ fn call(row: &OperationRow, result: &Schema, schemas: &mut NamedSchemas) -> Call
         tags: Some([family(row.name)]),
         toolset: Some(row.toolset.name()),
         effect: Some(effect_name(row.effect)),
+        role: row.role.name(),
+        reach: Reach::Checked.name(),
         request_body: BodyDoc { required: true, content: json_content(input) },
         responses,
     }
@@ -174,6 +186,8 @@ fn mcp_call() -> CallDoc {
         tags: None,
         toolset: None,
         effect: None,
+        role: AccessRole::Viewer.name(),
+        reach: Reach::Checked.name(),
         request_body: BodyDoc { required: true, content: json_content(message()) },
         responses,
     }

@@ -20,7 +20,7 @@ use crate::{
     guard::Requester,
     limits::RETRY_AFTER_SECONDS,
     openapi,
-    refusal::{HttpRefusal, json_response},
+    refusal::{HttpRefusal, RefusalKind, json_response},
     reply::Reply,
     server_state::{ServerState, catch},
 };
@@ -47,6 +47,12 @@ pub(crate) async fn call(
     let may_take_long = row.is_some_and(|row| row.may_take_long);
     let directory = row.filter(|row| row.in_directory);
     let directory = directory.and_then(|_| arguments.shift_remove(DIRECTORY));
+    if let (Some(_), Some(token)) = (&directory, requester.token())
+        && token.is_confined()
+    {
+        // A directory may be of a project of another workspace.
+        return Err(of_call(foreign_directory()).into());
+    }
     let called = name.clone();
     let mut caller = requester.caller();
     if writes && !may_take_long && directory.is_none() {
@@ -90,6 +96,11 @@ async fn write(
             }
         }
     }
+}
+
+fn foreign_directory() -> HttpRefusal {
+    let recovery = "leave directory out: then it is the project that was accepted last";
+    HttpRefusal::new(RefusalKind::ForbiddenRole, "this token may not name a directory", recovery)
 }
 
 /// The directory that a caller works in. It has to be in a project; whether its checks may run is
@@ -208,7 +219,7 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::TasksOpen
         | ErrorCode::DependenciesOpen
         | ErrorCode::BatchFailed => StatusCode::UNPROCESSABLE_ENTITY,
-        ErrorCode::PersonRequired => StatusCode::FORBIDDEN,
+        ErrorCode::PersonRequired | ErrorCode::ForbiddenRole => StatusCode::FORBIDDEN,
         ErrorCode::StoreBusy => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::StoreError => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -254,6 +265,7 @@ mod tests {
             (ErrorCode::CheckRunning, 422),
             (ErrorCode::CheckUntrusted, 422),
             (ErrorCode::PersonRequired, 403),
+            (ErrorCode::ForbiddenRole, 403),
             (ErrorCode::Claimed, 409),
             (ErrorCode::FocusMoved, 409),
             (ErrorCode::ChildrenOpen, 422),

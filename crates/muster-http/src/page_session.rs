@@ -62,6 +62,9 @@ struct Record {
     role: CallerRole,
     /// Hash of the key or token that opened it.
     bound_to: String,
+    /// Name of that token, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
     origin: Option<String>,
     browser: Option<String>,
     created: u64,
@@ -76,6 +79,9 @@ pub(crate) struct PageSession {
     pub(crate) id: String,
     /// Whether it acts for a person, or has the rights of an agent.
     pub(crate) role: CallerRole,
+    /// Name of the token that it signed in with, if that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
     /// Address of the page that it signed in on.
     pub(crate) origin: Option<String>,
     /// The user agent of the browser.
@@ -86,10 +92,18 @@ pub(crate) struct PageSession {
     pub(crate) expires_at: String,
 }
 
+/// What a session was opened with; it ends with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PageCredential {
+    /// The key or the agents' token of this storage folder.
+    Local { role: CallerRole, bound_to: String },
+    /// A named token.
+    Named { role: CallerRole, digest: String, name: String },
+}
+
 /// A browser that is being signed in.
 pub(crate) struct NewPageSession {
-    pub(crate) role: CallerRole,
-    pub(crate) bound_to: String,
+    pub(crate) credential: PageCredential,
     pub(crate) origin: Option<String>,
     pub(crate) browser: Option<String>,
 }
@@ -119,10 +133,15 @@ impl PageSessions {
         let secret = format!("{PREFIX}.{id}.{}", random()?);
         let created = seconds(now);
         let cut = |text: String| text.chars().take(BROWSER_CHARS_MAX).collect();
+        let (role, bound_to, token) = match new.credential {
+            PageCredential::Local { role, bound_to } => (role, bound_to, None),
+            PageCredential::Named { role, digest, name } => (role, digest, Some(name)),
+        };
         let record = Record {
             digest: digest(&secret),
-            role: new.role,
-            bound_to: new.bound_to,
+            role,
+            bound_to,
+            token,
             origin: new.origin,
             browser: new.browser.map(cut),
             created,
@@ -132,39 +151,38 @@ impl PageSessions {
         Ok((secret, record.shown(id)))
     }
 
-    /// The session of a secret. `bound_to` returns the hash of a role's current credential;
+    /// The session of a secret, and what opened it; whether that is still valid is for the caller.
     /// `origin` is the page that sends the request, if the browser names it.
     pub(crate) fn find(
         &self,
         secret: &str,
         origin: Option<&str>,
         now: SystemTime,
-        bound_to: impl FnOnce(CallerRole) -> Option<String>,
-    ) -> Option<(PageSessionId, CallerRole)> {
+    ) -> Option<(PageSessionId, PageCredential)> {
         let (prefix, rest) = secret.split_once('.')?;
         let id: PageSessionId = rest.split_once('.')?.0.parse().ok()?;
         let record = self.read(id).filter(|_| prefix == PREFIX)?;
         let same_page =
             origin.is_none() || record.origin.is_none() || record.origin.as_deref() == origin;
         let known = secrets_equal(&record.digest, &digest(secret));
-        let live = seconds(now) < record.expires && bound_to(record.role)? == record.bound_to;
-        (known && same_page && live).then_some((id, record.role))
+        let live = seconds(now) < record.expires;
+        (known && same_page && live).then(|| (id, record.credential()))
     }
 
-    /// Valid sessions, newest first.
+    /// Sessions whose credential is valid, newest first.
     pub(crate) fn list(
         &self,
         now: SystemTime,
-        bound_to: impl Fn(CallerRole) -> Option<String>,
+        mut is_valid: impl FnMut(&PageCredential) -> io::Result<bool>,
     ) -> io::Result<Vec<PageSession>> {
-        let mut records = self.records()?;
-        let valid = |record: &Record| {
-            let bound = bound_to(record.role).is_some_and(|bound| bound == record.bound_to);
-            seconds(now) < record.expires && bound
-        };
-        records.retain(|(_, record)| valid(record));
-        records.sort_by_key(|(_, record)| std::cmp::Reverse(record.created));
-        Ok(records.into_iter().map(|(id, record)| record.shown(id)).collect())
+        let mut valid = Vec::new();
+        for (id, record) in self.records()? {
+            if seconds(now) < record.expires && is_valid(&record.credential())? {
+                valid.push((id, record));
+            }
+        }
+        valid.sort_by_key(|(_, record)| std::cmp::Reverse(record.created));
+        Ok(valid.into_iter().map(|(id, record)| record.shown(id)).collect())
     }
 
     pub(crate) fn show(&self, id: PageSessionId) -> Option<PageSession> {
@@ -211,10 +229,19 @@ impl PageSessions {
 }
 
 impl Record {
+    fn credential(&self) -> PageCredential {
+        let Self { role, bound_to, token, .. } = self;
+        match token.clone() {
+            None => PageCredential::Local { role: *role, bound_to: bound_to.clone() },
+            Some(name) => PageCredential::Named { role: *role, digest: bound_to.clone(), name },
+        }
+    }
+
     fn shown(&self, id: PageSessionId) -> PageSession {
         PageSession {
             id: id.to_string(),
             role: self.role,
+            token: self.token.clone(),
             origin: self.origin.clone(),
             browser: self.browser.clone(),
             created_at: written(self.created),
@@ -235,7 +262,7 @@ fn written(seconds: u64) -> String {
 mod tests {
     use std::{fs, time::SystemTime};
 
-    use super::{NewPageSession, PageSessions};
+    use super::{NewPageSession, PageCredential, PageSessions};
     use crate::{
         guard::CallerRole,
         limits::{PAGE_SESSION_LIFETIME, PAGE_SESSIONS_MAX},
@@ -245,11 +272,8 @@ mod tests {
 
     fn new(role: CallerRole) -> NewPageSession {
         let origin = Some(PAGE.to_owned());
-        NewPageSession { role, bound_to: "key".to_owned(), origin, browser: None }
-    }
-
-    fn key(_: CallerRole) -> Option<String> {
-        Some("key".to_owned())
+        let credential = PageCredential::Local { role, bound_to: "key".to_owned() };
+        NewPageSession { credential, origin, browser: None }
     }
 
     #[test]
@@ -258,28 +282,36 @@ mod tests {
         let now = SystemTime::now();
         let sessions = || PageSessions::in_folder(folder.path());
         let (secret, shown) = sessions().open(new(CallerRole::Person), now).unwrap();
-        let found = |secret: &str, at| sessions().find(secret, Some(PAGE), at, key);
-        assert_eq!(found(&secret, now).unwrap().1, CallerRole::Person);
+        let found = |secret: &str, at| sessions().find(secret, Some(PAGE), at);
+        assert_eq!(found(&secret, now).unwrap().1, new(CallerRole::Person).credential);
         assert!(found(&secret, now + PAGE_SESSION_LIFETIME).is_none());
         assert!(found(&secret[..secret.len() - 1], now).is_none());
         assert!(found(&secret.replace("muster-page", "other"), now).is_none());
-        assert_eq!(sessions().list(now, key).unwrap(), std::slice::from_ref(&shown));
-        assert_eq!(sessions().list(now + PAGE_SESSION_LIFETIME, key).unwrap(), []);
+        let listed = |at| sessions().list(at, |_| Ok(true)).unwrap();
+        assert_eq!(listed(now), std::slice::from_ref(&shown));
+        assert_eq!(listed(now + PAGE_SESSION_LIFETIME), []);
         sessions().end(shown.id.parse().unwrap()).unwrap();
         assert!(found(&secret, now).is_none());
     }
 
     #[test]
-    fn a_session_belongs_to_its_page_and_to_the_key_that_opened_it() {
+    fn a_session_belongs_to_its_page_and_names_what_opened_it() {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         let sessions = PageSessions::in_folder(folder.path());
-        let (secret, _) = sessions.open(new(CallerRole::Agent), now).unwrap();
-        assert!(sessions.find(&secret, None, now, key).is_some(), "a read from the own page");
-        assert!(sessions.find(&secret, Some("http://127.0.0.1:3000"), now, key).is_none());
-        let other = |_| Some("another key".to_owned());
-        assert!(sessions.find(&secret, Some(PAGE), now, other).is_none());
-        assert_eq!(sessions.list(now, other).unwrap(), []);
+        let credential = PageCredential::Named {
+            role: CallerRole::Agent,
+            digest: "of the token".to_owned(),
+            name: "ci".to_owned(),
+        };
+        let opened = NewPageSession { credential: credential.clone(), ..new(CallerRole::Agent) };
+        let (secret, shown) = sessions.open(opened, now).unwrap();
+        assert_eq!(shown.token.as_deref(), Some("ci"));
+        let found = sessions.find(&secret, None, now).unwrap();
+        assert_eq!(found.1, credential, "a read from the own page");
+        assert!(sessions.find(&secret, Some("http://127.0.0.1:3000"), now).is_none());
+        let none_is_valid = sessions.list(now, |found| Ok(*found != credential));
+        assert_eq!(none_is_valid.unwrap(), []);
     }
 
     #[test]
@@ -294,6 +326,6 @@ mod tests {
                 assert!(!text.contains(secret.rsplit('.').next().unwrap()));
             }
         }
-        assert_eq!(sessions.list(now, key).unwrap().len(), PAGE_SESSIONS_MAX);
+        assert_eq!(sessions.list(now, |_| Ok(true)).unwrap().len(), PAGE_SESSIONS_MAX);
     }
 }

@@ -1,8 +1,10 @@
 //! The routes that are not operations, for readers: the reference page and `muster call`.
 
+use muster_api::Registry;
+
 use crate::{
     describe::{Described, NoSchemas},
-    route::{OpenTo, Route, is_path_of},
+    route::{OpenTo, Reach, Route, is_path_of},
     runs, server_state, sessions, work,
 };
 
@@ -15,6 +17,9 @@ Sessions, runs, work and the page have routes of their own; [operations](tools.m
 `POST /api/ops/{name}`. `muster call METHOD PATH` sends a request to the running server, with the \
 body in `--json`. Bodies and answers are described in the OpenAPI document, which `muster openapi` \
 prints. Routes of sessions exist below `/v1`, too.
+
+A named token needs at least the *role* of a row: viewer, agent, member or owner. *For a part* says what \
+a token may use that is for a part of the store, which is every agent's and every one for some workspaces.
 ";
 
 /// A route as readers see it.
@@ -27,6 +32,10 @@ pub struct RouteEntry {
     /// Parameters of the query and headers.
     parameters: Vec<&'static str>,
     who: &'static str,
+    /// The least role of a named token.
+    role: &'static str,
+    /// What a token for a part of the store may use.
+    reach: &'static str,
     /// Whether the answer is one JSON value, or nothing.
     pub answers_json: bool,
 }
@@ -48,6 +57,15 @@ impl RouteEntry {
                 OpenTo::KnownWithin => "the token; some fields a person",
                 OpenTo::Person => "a person",
                 OpenTo::Nodes => "the agent of a node",
+            },
+            role: route.needs(),
+            reach: match (route.open_to, route.reach) {
+                (OpenTo::Public | OpenTo::Nodes, _) => "",
+                (_, Reach::Whole) => "nothing",
+                (_, Reach::Workspace | Reach::WorkspaceInBody) => "its workspaces; no agents",
+                (_, Reach::Runs | Reach::RunInQuery) => "runs of its workspaces; no agents",
+                (_, Reach::Sessions) => "its own sessions",
+                (_, Reach::Checked) => "all",
             },
             answers_json: answer.is_some_and(|(status, content)| {
                 status == 204 || (status != 101 && content.get("application/json").is_some())
@@ -84,15 +102,28 @@ fn sections() -> [(&'static str, Vec<RouteEntry>); 4] {
 pub fn markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     for (title, routes) in sections() {
-        page += &format!("\n## {title}\n\n| request | what it does | parameters | for |\n");
-        page += "|---|---|---|---|\n";
-        for RouteEntry { method, path, summary, parameters, who, .. } in routes {
+        page += &format!(
+            "\n## {title}\n\n| request | what it does | parameters | for | role | for a part |\n"
+        );
+        page += "|---|---|---|---|---|---|\n";
+        for RouteEntry { method, path, summary, parameters, who, role, reach, .. } in routes {
             let parameters: Vec<String> = parameters.iter().map(|it| format!("`{it}`")).collect();
             let parameters = parameters.join(", ");
-            page += &format!("| `{method} {path}` | {summary} | {parameters} | {who} |\n");
+            page += &format!(
+                "| `{method} {path}` | {summary} | {parameters} | {who} | {role} | {reach} |\n"
+            );
         }
     }
-    page
+    page + &operations()
+}
+
+/// The roles of operations, which are the same over MCP and HTTP.
+fn operations() -> String {
+    let mut table = "\n## Operations\n\n| operation | role |\n|---|---|\n".to_owned();
+    for row in Registry::default().rows() {
+        table += &format!("| {} | {} |\n", row.name, row.role);
+    }
+    table
 }
 
 #[cfg(test)]
@@ -104,7 +135,9 @@ mod tests {
         let page = markdown();
         for line in [
             "| `GET /api/search` | Search messages, artifacts and files in one run or all, newest",
-            "| `DELETE /api/runs/{run}` | Delete a run |  | a person |",
+            "| `DELETE /api/runs/{run}` | Delete a run |  | a person | member | nothing |",
+            "| tasks_radar | viewer |",
+            "| tasks_close_step | agent |",
         ] {
             assert!(page.contains(line), "{page}");
         }

@@ -47,6 +47,12 @@ pub(crate) enum RefusalKind {
     Unauthorized,
     /// Only a person may do this, and the sender is not known to be one.
     PersonRequired,
+    /// The role or the workspaces of the sender's token do not allow this.
+    ForbiddenRole,
+    /// The token has sent too many requests, or has too many streams open.
+    TooManyRequests,
+    /// The store cannot be reached.
+    StoreUnavailable,
     /// The person's key is protected, and no passphrase was sent.
     PassphraseRequired,
     /// The path has no route.
@@ -69,11 +75,14 @@ pub(crate) enum RefusalKind {
 
 impl RefusalKind {
     /// All errors, in the order above.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::ForeignHost,
         Self::ForeignOrigin,
         Self::Unauthorized,
         Self::PersonRequired,
+        Self::ForbiddenRole,
+        Self::TooManyRequests,
+        Self::StoreUnavailable,
         Self::PassphraseRequired,
         Self::UnknownRoute,
         Self::MethodNotAllowed,
@@ -88,9 +97,12 @@ impl RefusalKind {
     fn status(self) -> StatusCode {
         match self {
             Self::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
-            Self::ForeignOrigin | Self::PersonRequired | Self::PassphraseRequired => {
-                StatusCode::FORBIDDEN
-            }
+            Self::ForeignOrigin
+            | Self::PersonRequired
+            | Self::ForbiddenRole
+            | Self::PassphraseRequired => StatusCode::FORBIDDEN,
+            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Self::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::UnknownRoute => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -110,6 +122,9 @@ impl RefusalKind {
             Self::ForeignOrigin => "FOREIGN_ORIGIN",
             Self::Unauthorized => "UNAUTHORIZED",
             Self::PersonRequired => "PERSON_REQUIRED",
+            Self::ForbiddenRole => "FORBIDDEN_ROLE",
+            Self::TooManyRequests => "TOO_MANY_REQUESTS",
+            Self::StoreUnavailable => "STORE_UNAVAILABLE",
             Self::PassphraseRequired => "PASSPHRASE_REQUIRED",
             Self::UnknownRoute => "UNKNOWN_ROUTE",
             Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",

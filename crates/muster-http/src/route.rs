@@ -8,9 +8,10 @@ use std::sync::Arc;
 use axum::{
     Router,
     handler::Handler,
-    http::Method,
     routing::{self, MethodRouter},
 };
+
+use muster_api::AccessRole;
 
 use crate::{
     describe::{Described, DescribedHandler, NoSchemas, SchemaSource},
@@ -29,6 +30,10 @@ pub(crate) struct Route<S: 'static = NoSchemas> {
     pub(crate) description: &'static str,
     /// Who may use it.
     pub(crate) open_to: OpenTo,
+    /// The least role that a named token needs for it.
+    pub(crate) role: AccessRole,
+    /// How much of the store it is about.
+    pub(crate) reach: Reach,
     describe: fn(&mut Described<'_, S>),
     answer: MethodRouter<Arc<ServerState>>,
 }
@@ -49,7 +54,49 @@ pub(crate) enum OpenTo {
     Nodes,
 }
 
+/// How much of the store a route is about, for tokens that are for a part of it: those of agents,
+/// and those for some workspaces (TEAM-WHO-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// More than such a token is for: it is refused.
+    Whole,
+    /// The workspace in the parameter `workspace`. Not for agents.
+    Workspace,
+    /// The workspace in the body, which the handler checks. Not for agents.
+    WorkspaceInBody,
+    /// Runs that are bound to a workspace of the token. Not for agents.
+    Runs,
+    /// The run in the parameter `runId`, likewise.
+    RunInQuery,
+    /// Sessions: those that the token made.
+    Sessions,
+    /// What is left after a check of its own, or what is about the caller alone.
+    Checked,
+}
+
+impl Reach {
+    /// The word in documents.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "none",
+            Self::Workspace | Self::WorkspaceInBody => "workspaces",
+            Self::Runs | Self::RunInQuery => "runs",
+            Self::Sessions => "sessions",
+            Self::Checked => "checked",
+        }
+    }
+}
+
 impl<S> Route<S> {
+    /// Who needs what for it, in a word: a role, or whose route it is.
+    pub(crate) fn needs(&self) -> &'static str {
+        match self.open_to {
+            OpenTo::Public => "public",
+            OpenTo::Nodes => "node",
+            OpenTo::Known | OpenTo::KnownWithin | OpenTo::Person => self.role.name(),
+        }
+    }
+
     /// The same route with a further description.
     pub(crate) fn about(self, description: &'static str) -> Self {
         Self { description, ..self }
@@ -70,34 +117,29 @@ impl<S> Route<S> {
         Self { open_to: OpenTo::Nodes, ..self }
     }
 
+    /// The same route for tokens that are for a part of the store.
+    pub(crate) fn reaching(self, reach: Reach) -> Self {
+        Self { reach, ..self }
+    }
+
+    /// The same route for a lesser role than its method needs.
+    pub(crate) fn least(self, role: AccessRole) -> Self {
+        Self { role, ..self }
+    }
+
+    /// The same route for owners who are people.
+    pub(crate) fn of_owner(self) -> Self {
+        Self { role: AccessRole::Owner, open_to: OpenTo::Person, ..self }
+    }
+
     /// The same route for a person alone.
     pub(crate) fn of_person(self) -> Self {
-        Self { open_to: OpenTo::Person, ..self }
+        Self { role: AccessRole::Member, open_to: OpenTo::Person, ..self }
     }
 
     /// The same route with fields that are for a person alone.
     pub(crate) fn within_rights(self) -> Self {
         Self { open_to: OpenTo::KnownWithin, ..self }
-    }
-}
-
-/// The routes that are for a person alone.
-pub(crate) struct PersonRoutes(Vec<(&'static str, &'static str)>);
-
-impl PersonRoutes {
-    /// Those of the list.
-    pub(crate) fn of(routes: impl IntoIterator<Item = Route>) -> Self {
-        let of_person = routes.into_iter().filter(|route| route.open_to == OpenTo::Person);
-        Self(of_person.map(|route| (route.method, route.path)).collect())
-    }
-
-    /// Whether a request is for a person alone.
-    pub(crate) fn contains(&self, method: &Method, path: &str) -> bool {
-        // The router serves HEAD where it serves GET.
-        let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
-        self.0
-            .iter()
-            .any(|(known, pattern)| known.eq_ignore_ascii_case(method) && is_path_of(pattern, path))
     }
 }
 
@@ -112,6 +154,11 @@ pub(crate) fn is_path_of(pattern: &str, path: &str) -> bool {
             (_, _) => return false,
         }
     }
+}
+
+/// Viewers read, members change.
+fn least_role(method: &str) -> AccessRole {
+    if method == "get" { AccessRole::Viewer } else { AccessRole::Member }
 }
 
 /// Defines a function that writes a row for each method.
@@ -131,6 +178,8 @@ macro_rules! methods {
                 summary,
                 description: "",
                 open_to: OpenTo::Known,
+                role: least_role(stringify!($method)),
+                reach: Reach::Whole,
                 describe: <H as DescribedHandler<D>>::describe::<S>,
                 answer: routing::$method(handler),
             }
@@ -148,9 +197,7 @@ pub(crate) fn router(routes: Vec<Route>) -> Router<Arc<ServerState>> {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::Method;
-
-    use super::{PersonRoutes, is_path_of};
+    use super::is_path_of;
 
     #[test]
     fn parameters_are_one_segment_each() {
@@ -159,13 +206,5 @@ mod tests {
         for path in ["/api/approvals/resolve", "/api/approvals/7/8/resolve", "/api/approvals/7"] {
             assert!(!is_path_of(pattern, path), "{path}");
         }
-    }
-
-    #[test]
-    fn methods_count_and_head_is_get() {
-        let routes = PersonRoutes(vec![("get", "/a"), ("delete", "/a/{b}")]);
-        assert!(routes.contains(&Method::GET, "/a") && routes.contains(&Method::HEAD, "/a"));
-        assert!(!routes.contains(&Method::POST, "/a") && !routes.contains(&Method::GET, "/a/1"));
-        assert!(routes.contains(&Method::DELETE, "/a/1"));
     }
 }

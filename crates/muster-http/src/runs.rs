@@ -20,10 +20,11 @@ pub(crate) use request::{AskedRun, RunsReply, ask, tell, tell_writing};
 use std::sync::Arc;
 
 use axum::Router;
+use muster_api::AccessRole;
 
 use crate::{
     describe::SchemaSource,
-    route::{self, Route, delete, get, patch, post, put},
+    route::{self, OpenTo, Reach, Route, delete, get, patch, post, put},
     server_state::ServerState,
 };
 
@@ -35,12 +36,28 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 /// All routes of runs.
 pub(crate) fn listed<S: SchemaSource>() -> Vec<Route<S>> {
     let parts = [life(), graph(), history(), approvals(), agents(), shelf()];
-    parts.into_iter().flatten().collect()
+    parts.into_iter().flatten().map(within_workspaces).collect()
+}
+
+/// A token for some workspaces sees the runs that are bound to them and works with these. What sets
+/// their workspace, directory or commands is for tokens of all workspaces, and so is what is about
+/// more than runs.
+fn within_workspaces<S>(route: Route<S>) -> Route<S> {
+    match (route.open_to, route.method, route.path) {
+        (OpenTo::KnownWithin, _, _) => route,
+        (_, _, "/ws" | "/api/search") => route.reaching(Reach::RunInQuery),
+        (_, _, path) if ["/api/runs", "/api/approvals"].iter().any(|it| path.starts_with(it)) => {
+            route.reaching(Reach::Runs)
+        }
+        (_, "get", "/api/attention") => route.reaching(Reach::Runs),
+        (_, _, _) => route,
+    }
 }
 
 fn life<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/health", "Show whether the server works", life::health).public(),
+        get("/api/ready", "Show whether requests can be answered now", life::ready).public(),
         get("/api/runs", "List runs, newest change first", life::list),
         post("/api/runs", "Create a run", life::create).within_rights(),
         get("/api/runs/{run}", "Show a run", life::show),
@@ -172,12 +189,14 @@ fn approvals<S: SchemaSource>() -> Vec<Route<S>> {
             "/api/find",
             "Find plans, tasks, steps, notes, sessions, runs, nodes, files and messages by words",
             find::find,
-        ),
+        )
+        .reaching(Reach::Workspace),
         get(
             "/api/work/changes",
             "Follow the changes of a workspace, as server-sent events",
             changes::follow,
-        ),
+        )
+        .reaching(Reach::Workspace),
     ]
 }
 
@@ -203,16 +222,17 @@ fn agents<S: SchemaSource>() -> Vec<Route<S>> {
 fn shelf<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
         get("/api/templates", "List role templates", shelf::list),
-        post("/api/templates", "Write a role template", shelf::create).of_person(),
+        post("/api/templates", "Write a role template", shelf::create).of_owner(),
         get("/api/templates/{template}", "Show a role template", shelf::show),
-        put("/api/templates/{template}", "Change a role template", shelf::change).of_person(),
+        put("/api/templates/{template}", "Change a role template", shelf::change).of_owner(),
         delete(
             "/api/templates/{template}",
             "Remove the user's copy of a role template",
             shelf::remove,
         )
-        .of_person(),
+        .of_owner(),
         get("/api/providers", "List the programs that can drive a node", shelf::providers),
-        get("/api/fs/list", "List folders that a run can work in", shelf::folders),
+        get("/api/fs/list", "List folders that a run can work in", shelf::folders)
+            .least(AccessRole::Member),
     ]
 }

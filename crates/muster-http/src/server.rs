@@ -6,7 +6,7 @@
 use std::{
     convert::Infallible,
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -23,12 +23,12 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use muster_api::{App, CALL_BYTES_MAX};
-use muster_mcp::{AppBackend, HttpEndpoint, HttpOptions};
+use muster_mcp::HttpOptions;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
-    time::{sleep, timeout},
+    time::timeout,
 };
 
 use crate::{
@@ -36,19 +36,26 @@ use crate::{
     capacity::Capacity,
     connect::InstallationPaths,
     connection::ClientStream,
+    doors::{Doors, Entrance},
     fault::Fault,
-    guard::{AllowedHost, AllowedOrigin, Hosts, Keys, NodeLookup, RequestGuard},
+    guard::{
+        AllowedHost, AllowedOrigin, CallerRole, Hosts, Identity, Keys, Quotas, RequestGuard,
+        UrlScheme,
+    },
     health::LastProbe,
-    limits::{CALLS_MAX, HEADER_BYTES_MAX, REFUSAL_TIMEOUT, REFUSALS_MAX, ServerTimes, WRITES_MAX},
+    limits::{
+        CALLS_MAX, HEADER_BYTES_MAX, REFUSAL_TIMEOUT, REFUSALS_MAX, ServerTimes, TokenLimits,
+        WRITES_MAX,
+    },
+    mcp::McpEndpoints,
     person::PersonKeyError,
+    proxy_network::ProxyNetwork,
     refusal::{HttpRefusal, RefusalKind},
-    server_state::{ServerState, person_routes, router},
+    server_state::{ServerState, access_table, router},
     sessions,
+    tls::{TlsError, TlsFiles},
     token::TokenError,
 };
-
-/// Pause after a failed accept, for example when file descriptors run out.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The configuration of a server.
 pub struct ServerOptions {
@@ -56,6 +63,8 @@ pub struct ServerOptions {
     pub address: SocketAddr,
     /// Who may use the server.
     pub authentication: Authentication,
+    /// How other machines reach it.
+    pub transport: ServerTransport,
     /// Names besides the loopback ones under which clients reach the server.
     pub allowed_hosts: Vec<AllowedHost>,
     /// Origins of other pages that may call the server from a browser.
@@ -69,6 +78,20 @@ pub struct ServerOptions {
     pub descriptors_max: Option<u64>,
     /// How long it waits for its clients.
     pub times: ServerTimes,
+    /// What each named token may use.
+    pub limits: TokenLimits,
+}
+
+/// How other machines reach a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ServerTransport {
+    /// Over plain HTTP, which is for this machine only.
+    #[default]
+    Plain,
+    /// Over TLS. Programs of this machine have a plain address of their own.
+    Tls(TlsFiles),
+    /// Through a proxy in these networks that does TLS; others are refused.
+    Proxy(Vec<ProxyNetwork>),
 }
 
 /// Who may use a server.
@@ -100,6 +123,16 @@ pub enum ServerError {
          or listen on 127.0.0.1"
     )]
     NamelessToOthers(SocketAddr),
+    /// Tokens would be sent in the clear.
+    #[error(
+        "{0} can be reached from other machines, and plain HTTP shows the tokens to everyone on the \
+         way: set a certificate with --tls-cert FILE --tls-key FILE, or name the proxy that does \
+         TLS with --trust-proxy NETWORK, or listen on 127.0.0.1"
+    )]
+    PlainToOthers(SocketAddr),
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The token cannot be used.
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -127,10 +160,9 @@ fn hint(error: &io::Error) -> &'static str {
 
 /// A server that listens but does not respond yet.
 pub struct HttpServer {
-    listener: TcpListener,
-    address: SocketAddr,
+    doors: Doors,
     site: Arc<ServerState>,
-    mcp: HttpEndpoint,
+    mcp: McpEndpoints,
     capacity: Capacity,
 }
 
@@ -145,24 +177,29 @@ impl HttpServer {
             if options.allowed_hosts.is_empty() {
                 return Err(ServerError::NamelessToOthers(asked));
             }
+            if options.transport == ServerTransport::Plain {
+                return Err(ServerError::PlainToOthers(asked));
+            }
         }
         let keys = match options.authentication {
             Authentication::Token => Some(Keys::of(&options.installation.storage_dir)?),
             Authentication::Off => None,
         };
-        let failed = |source| ServerError::Listen { address: asked, source };
-        let listener = TcpListener::bind(asked).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let doors = Doors::open(asked, options.transport).await?;
+        let address = doors.address;
+        let scheme = doors.scheme();
+        let hosts = Hosts::new(address, scheme, &options.allowed_hosts);
+        let hosts = hosts.also_on_loopback(doors.local_address);
         let gate = Arc::new(RequestGuard {
-            hosts: Hosts::new(address, &options.allowed_hosts).open_to(options.allowed_origins),
+            hosts: hosts.open_to(options.allowed_origins),
             keys,
-            of_person: person_routes(),
-            nodes: node_lookup(Arc::clone(&app)),
+            access: access_table(),
+            source: Box::new(Arc::clone(&app)),
+            quotas: Quotas::new(options.limits),
             body_timeout: options.times.body,
         });
-        let workspace = app.default_workspace().map(ToString::to_string);
-        let mcp = muster_mcp::http_endpoint(
-            Arc::new(AppBackend::new(Arc::clone(&app), workspace)),
+        let mcp = McpEndpoints::new(
+            Arc::clone(&app),
             HttpOptions {
                 allowed_hosts: gate.hosts.names().to_vec(),
                 allowed_origins: gate.hosts.origins(),
@@ -174,7 +211,7 @@ impl HttpServer {
         let site = ServerState {
             app,
             gate,
-            base_url: base_url(address, &options.allowed_hosts),
+            base_url: base_url(address, scheme, &options.allowed_hosts),
             installation: options.installation,
             ctrees: options.ctrees,
             times: options.times,
@@ -186,12 +223,22 @@ impl HttpServer {
             writes: Semaphore::new(WRITES_MAX),
             sockets: Arc::new(Semaphore::new(capacity.sockets as usize)),
         };
-        Ok(Self { listener, address, site: Arc::new(site), mcp, capacity })
+        Ok(Self { doors, site: Arc::new(site), mcp, capacity })
     }
 
     /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.doors.address
+    }
+
+    /// Where programs of this machine reach it, without a trailing slash.
+    pub fn local_url(&self) -> String {
+        let address = self.doors.local_address.unwrap_or(self.doors.address);
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
+            IpAddr::V6(ip) if ip.is_unspecified() => format!("http://[::1]:{}", address.port()),
+            IpAddr::V4(_) | IpAddr::V6(_) => format!("http://{address}"),
+        }
     }
 
     /// The address as a URL for clients on this machine, without a trailing slash.
@@ -207,12 +254,13 @@ impl HttpServer {
 
     /// A link to the page that signs one browser in, once.
     pub fn page_link(&self) -> Result<String, ServerError> {
-        Ok(self.site.page_link()?)
+        Ok(self.site.page_link(Identity::Local(CallerRole::Person))?)
     }
 
     /// Serves until `stop` resolves, then lets requests in progress finish, within a limit.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mcp = self.mcp;
+        let doors = self.doors;
         let site = Arc::clone(&self.site);
         let times = site.times;
         tokio::spawn(sessions::watch_leases(Arc::clone(&site)));
@@ -224,31 +272,24 @@ impl HttpServer {
         let mut stop = std::pin::pin!(stop);
         loop {
             while connections.try_join_next().is_some() {}
-            let accepted = tokio::select! {
+            let (stream, entrance) = tokio::select! {
                 () = &mut stop => break,
-                accepted = self.listener.accept() => accepted,
-            };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::warn!(%error, "could not accept a connection");
-                    sleep(ACCEPT_PAUSE).await;
-                    continue;
-                }
+                accepted = doors.accept() => accepted,
             };
             if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
                 set_nodelay(&stream);
-                let stream = ClientStream::new(stream, times.write_stall);
-                let served = serve(stream, router.clone(), stopped.clone(), times.header);
+                let served = serve(stream, entrance, router.clone(), stopped.clone(), times);
                 connections.spawn(async move {
                     served.await;
                     drop(place);
                 });
-            } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+            } else if let (Ok(place), Entrance::Plain) =
+                (Arc::clone(&refusals).try_acquire_owned(), &entrance)
+            {
                 connections.spawn(refuse(stream, place));
             }
         }
-        drop(self.listener);
+        drop(doors);
         drop(stopping);
         // Streams that wait for events would otherwise hold their connections until the limit.
         mcp.shut_down();
@@ -262,11 +303,6 @@ impl HttpServer {
     }
 }
 
-/// Asks the engine of runs; without one, no node is known.
-fn node_lookup(app: Arc<App>) -> NodeLookup {
-    Box::new(move |secret| app.driver()?.node_of_token(secret))
-}
-
 /// Small responses must not wait for the acknowledgement of earlier ones.
 fn set_nodelay(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -276,13 +312,16 @@ fn set_nodelay(stream: &TcpStream) {
 
 /// Serves one connection until it ends or the server stops.
 async fn serve(
-    stream: ClientStream,
+    stream: TcpStream,
+    entrance: Entrance,
     router: Router,
     mut stopped: watch::Receiver<()>,
-    header_timeout: Duration,
+    times: ServerTimes,
 ) {
+    let Some(wire) = entrance.enter(stream, times.header).await else { return };
+    let stream = ClientStream::new(wire, times.write_stall);
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(header_timeout);
+    builder.timer(TokioTimer::new()).header_read_timeout(times.header);
     builder.max_header_size(HEADER_BYTES_MAX);
     let service = TowerToHyperService::new(router);
     let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
@@ -333,9 +372,9 @@ async fn drain(mut connections: JoinSet<()>, limit: Duration) {
 }
 
 /// The URL that clients use: the address itself on loopback, the allowed name elsewhere.
-fn base_url(address: SocketAddr, allowed: &[AllowedHost]) -> String {
+fn base_url(address: SocketAddr, scheme: UrlScheme, allowed: &[AllowedHost]) -> String {
     match allowed.first() {
-        Some(host) if !address.ip().is_loopback() => host.url(address.port()),
-        _ => format!("http://{address}"),
+        Some(host) if !address.ip().is_loopback() => host.url(scheme, address.port()),
+        _ => format!("{}://{address}", scheme.name()),
     }
 }

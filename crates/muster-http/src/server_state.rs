@@ -13,9 +13,8 @@ use axum::{
     http::{Method, Uri},
     middleware,
 };
-use muster_api::App;
+use muster_api::{AccessRole, App};
 use muster_core::Timestamp;
-use muster_mcp::HttpEndpoint;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::{Semaphore, SemaphorePermit, watch},
@@ -27,13 +26,14 @@ use crate::{
     connect::InstallationPaths,
     describe::SchemaSource,
     docs,
-    guard::{self, CallerRole, RequestGuard},
+    guard::{self, AccessTable, Identity, RequestGuard},
     health::LastProbe,
     limits::ServerTimes,
+    mcp::McpEndpoints,
     operations, page,
     refusal::{HttpRefusal, RefusalKind},
-    route::{self, PersonRoutes, Route, delete, get, post},
-    runs, sessions, sign_in, work,
+    route::{self, Reach, Route, delete, get, post},
+    runs, sessions, sign_in, tokens, work,
 };
 
 /// The shared state of the routes.
@@ -66,12 +66,12 @@ pub(crate) struct ServerState {
 }
 
 impl ServerState {
-    /// A link to the page that signs one browser in, once.
+    /// A link to the page that signs one browser in, once, with the rights of an identity.
     ///
     /// The code is in the fragment, which browsers do not send.
-    pub(crate) fn page_link(&self) -> Result<String, getrandom::Error> {
+    pub(crate) fn page_link(&self, identity: Identity) -> Result<String, getrandom::Error> {
         let Some(keys) = &self.gate.keys else { return Ok(format!("{}/", self.base_url)) };
-        let code = keys.codes.issue(CallerRole::Person, Instant::now())?;
+        let code = keys.codes.issue(identity, Instant::now())?;
         Ok(format!("{}/#code={code}", self.base_url))
     }
 
@@ -188,28 +188,38 @@ pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, HttpRefusal> {
 /// document, or described elsewhere.
 pub(crate) fn own_routes<S: SchemaSource>() -> Vec<Route<S>> {
     vec![
-        post("/api/ops/{name}", "", operations::call),
+        post("/api/ops/{name}", "", operations::call)
+            .least(AccessRole::Viewer)
+            .reaching(Reach::Checked),
         get("/assets/{file}", "", page::asset).public(),
         get("/docs", "", docs::root).public(),
         get("/docs/", "", docs::index).public(),
         get("/docs/{*page}", "", docs::page).public(),
-        get("/api/ops", "List the operations with their schemas", operations::list),
+        get("/api/ops", "List the operations with their schemas", operations::list)
+            .reaching(Reach::Checked),
         get("/api/about", "Describe this server", about::show),
-        get("/openapi.json", "Return this document", about::openapi),
+        get("/openapi.json", "Return this document", about::openapi).reaching(Reach::Checked),
         get("/", "Return the page", page::index).public(),
-        get("/api/session", "Show what the sender may do", sign_in::show),
+        get("/api/session", "Show what the sender may do", sign_in::show).reaching(Reach::Checked),
         post("/api/session", "Sign a browser in", sign_in::sign_in).public(),
-        delete("/api/session", "Sign this browser out", sign_in::sign_out),
+        delete("/api/session", "Sign this browser out", sign_in::sign_out)
+            .least(AccessRole::Viewer)
+            .reaching(Reach::Checked),
         post(
             "/api/session/ticket",
             "Get a ticket for one WebSocket, as `ticket` in its query",
             sign_in::ticket,
-        ),
-        get("/api/page-sessions", "List the browsers that are signed in", sign_in::list)
-            .of_person(),
-        delete("/api/page-sessions/{id}", "Sign any browser out", sign_in::revoke).of_person(),
+        )
+        .least(AccessRole::Viewer)
+        .reaching(Reach::Runs),
+        get("/api/page-sessions", "List the browsers that are signed in", sign_in::list).of_owner(),
+        delete("/api/page-sessions/{id}", "Sign any browser out", sign_in::revoke).of_owner(),
         post("/api/page-links", "Get a link that signs one browser in, once", sign_in::link)
-            .of_person(),
+            .of_owner(),
+        get("/api/tokens", "List the named tokens", tokens::list).of_owner(),
+        post("/api/tokens", "Make a named token; its secret is shown once", tokens::create)
+            .of_owner(),
+        delete("/api/tokens/{name}", "Revoke a named token", tokens::revoke).of_owner(),
     ]
 }
 
@@ -222,14 +232,13 @@ pub(crate) fn all_routes<S: SchemaSource>() -> impl Iterator<Item = Route<S>> {
         .chain(work::listed())
 }
 
-/// Routes that only a person may use.
-pub(crate) fn person_routes() -> PersonRoutes {
-    // The bridge has no such routes, with or without its prefix.
-    PersonRoutes::of(all_routes())
+/// What every route needs of its caller.
+pub(crate) fn access_table() -> AccessTable {
+    AccessTable::of(all_routes())
 }
 
 /// All routes inside the security layer.
-pub(crate) fn router(site: Arc<ServerState>, mcp: HttpEndpoint) -> Router {
+pub(crate) fn router(site: Arc<ServerState>, mcp: McpEndpoints) -> Router {
     let gate = Arc::clone(&site.gate);
     route::router(own_routes())
         .merge(sessions::routes())

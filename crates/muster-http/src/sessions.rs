@@ -23,9 +23,11 @@ use std::sync::Arc;
 
 use axum::Router;
 
+use muster_api::AccessRole;
+
 use crate::{
     describe::SchemaSource,
-    route::{self, Route, delete, get, post},
+    route::{self, Reach, Route, delete, get, post},
     server_state::ServerState,
 };
 
@@ -36,10 +38,13 @@ pub(crate) fn routes() -> Router<Arc<ServerState>> {
 
 /// The routes without the prefix.
 pub(crate) fn unprefixed<S: SchemaSource>() -> Vec<Route<S>> {
-    [about_server(), sessions(), driver_and_events(), trees(), todos()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let of_sessions = [sessions(), driver_and_events(), trees(), todos()].into_iter().flatten();
+    let of_sessions = of_sessions.map(|route| match route.method {
+        "get" => route.reaching(Reach::Sessions),
+        // An agent works in the sessions that it makes.
+        _ => route.least(AccessRole::Agent).reaching(Reach::Sessions),
+    });
+    about_server().into_iter().chain(of_sessions).collect()
 }
 
 fn about_server<S: SchemaSource>() -> Vec<Route<S>> {
@@ -49,7 +54,8 @@ fn about_server<S: SchemaSource>() -> Vec<Route<S>> {
             .public()
             .about("Needs no token. Returns 503 with the same body when the store cannot be read."),
         get("/status", "Show the health and the number of sessions", about::status),
-        get("/models", "List the models that sessions can use", about::models),
+        get("/models", "List the models that sessions can use", about::models)
+            .reaching(Reach::Checked),
         get(
             "/provider-auth/status",
             "List the server's provider keys: none",

@@ -8,6 +8,7 @@
 //! ```
 
 use std::{
+    io,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -18,6 +19,7 @@ use axum::{
     extract::{FromRequest, Request, State},
     http::{HeaderMap, header},
 };
+use muster_api::AccessRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
@@ -25,7 +27,7 @@ use tokio::time::sleep;
 use crate::{
     describe::{Describe, Described, SchemaSource},
     fault::Fault,
-    guard::{CallerRole, Keys, Requester},
+    guard::{CallerRole, Identity, Keys, Requester},
     page_session::{NewPageSession, PageSession, PageSessionId},
     person::PersonKeyError,
     refusal::{HttpRefusal, RefusalKind},
@@ -67,6 +69,13 @@ pub(crate) struct SignedIn {
 pub(crate) struct WhoAmI {
     /// Whether the sender acts for a person, or has the rights of an agent.
     role: CallerRole,
+    /// Name of the sender's token, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    /// What the sender may do.
+    access: AccessRole,
+    /// Pattern of the workspaces that it may use.
+    workspaces: String,
     /// Whether a passphrase protects the person's key.
     passphrase: bool,
     /// The sender's session, if it is a browser.
@@ -117,42 +126,51 @@ pub(crate) async fn sign_in(
     presented: SignIn,
 ) -> Result<Reply<SignedIn>, Fault> {
     let keys = site.gate.keys.as_ref().ok_or_else(unauthorized)?;
-    let role = role_of(&site, keys, &presented).await?;
+    let identity = identity_of(&site, keys, &presented).await?;
     if let Some(code) = &presented.code {
         keys.codes.redeem(code, Instant::now()).ok_or_else(unauthorized)?;
     }
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let new = NewPageSession {
-        role,
-        bound_to: keys.bound_to(role).ok_or_else(unauthorized)?,
+        credential: keys.credential_of(&identity).ok_or_else(unauthorized)?,
         origin: text(header::ORIGIN),
         browser: text(header::USER_AGENT),
     };
     let opened = keys.pages.open(new, SystemTime::now());
     let (secret, session) = opened.map_err(|error| broken(&error.to_string()))?;
-    tracing::info!(session = session.id, role = role.name(), "a browser signed in");
+    let role = identity.kind().name();
+    tracing::info!(session = session.id, role, "a browser signed in");
     Ok(Reply::of(&SignedIn { secret, session }))
 }
 
-/// The role of the presented secret.
-async fn role_of(
+/// Whose the presented secret is.
+async fn identity_of(
     site: &ServerState,
     keys: &Keys,
     presented: &SignIn,
-) -> Result<CallerRole, HttpRefusal> {
-    let by_code = presented.code.as_ref().map(|code| keys.codes.look_up(code, Instant::now()));
-    let by_token = presented.token.as_ref().map(|token| keys.role_of_secret(token.trim()));
-    let role = by_code.or(by_token).flatten().ok_or_else(unauthorized)?;
-    let known_by_key = by_token.flatten() == Some(CallerRole::Person);
+) -> Result<Identity, HttpRefusal> {
+    let source = &*site.gate.source;
+    let by_code = presented.code.as_ref().and_then(|code| keys.codes.look_up(code, Instant::now()));
+    let by_token = match &presented.token {
+        Some(token) if presented.code.is_none() => keys.identity_of(token.trim(), source),
+        Some(_) | None => Ok(None),
+    };
+    let by_token = by_token.map_err(|error| broken(&error.to_string()))?;
+    let known_by_key = by_token == Some(Identity::Local(CallerRole::Person));
+    let identity = by_code.or(by_token).ok_or_else(unauthorized)?;
+    if identity.named().is_some() {
+        // A named token stands for itself; the passphrase protects the key of this machine.
+        return Ok(identity);
+    }
     let protected = keys.person.has_passphrase().map_err(|error| broken(&error.to_string()))?;
     match &presented.passphrase {
         // A caller with the key itself does not need its passphrase.
-        _ if !protected || known_by_key => Ok(role),
+        _ if !protected || known_by_key => Ok(identity),
         Some(passphrase) => {
             check_passphrase(site, keys, passphrase.clone()).await?;
-            Ok(CallerRole::Person)
+            Ok(Identity::Local(CallerRole::Person))
         }
-        None if role == CallerRole::Agent => Ok(role),
+        None if identity.kind() == CallerRole::Agent => Ok(identity),
         None => Err(HttpRefusal::new(
             RefusalKind::PassphraseRequired,
             "the person's key is protected by a passphrase",
@@ -195,8 +213,15 @@ pub(crate) async fn show(
             None
         }
     };
-    let role = access.role().unwrap_or(CallerRole::Agent);
-    Reply::of(&WhoAmI { role, passphrase, session })
+    let rights = access.rights();
+    Reply::of(&WhoAmI {
+        role: access.role().unwrap_or(CallerRole::Agent),
+        token: access.token().map(|token| token.name.clone()),
+        access: rights.role,
+        workspaces: rights.workspaces.to_string(),
+        passphrase,
+        session,
+    })
 }
 
 /// `DELETE /api/session`: signs the sending browser out.
@@ -239,7 +264,10 @@ pub(crate) async fn list(
     State(site): State<Arc<ServerState>>,
 ) -> Result<Reply<PageSessionsAnswer>, Fault> {
     let sessions = match &site.gate.keys {
-        Some(keys) => keys.pages.list(SystemTime::now(), |role| keys.bound_to(role)),
+        Some(keys) => keys.pages.list(SystemTime::now(), |credential| {
+            let found = keys.identity_behind(credential, &*site.gate.source);
+            found.map(|identity| identity.is_some()).map_err(io::Error::other)
+        }),
         None => Ok(Vec::new()),
     };
     let sessions = sessions.map_err(|error| broken(&error.to_string()))?;
@@ -266,8 +294,15 @@ impl PathPart for PageSessionId {
 }
 
 /// `POST /api/page-links`: a link that signs one browser in, once.
-pub(crate) async fn link(State(site): State<Arc<ServerState>>) -> Result<Reply<PageLink>, Fault> {
-    let link = site.page_link().map_err(|error| broken(&error.to_string()))?;
+///
+/// It signs in whoever asked for it: it gives no right that the sender does not have.
+pub(crate) async fn link(
+    State(site): State<Arc<ServerState>>,
+    Extension(requester): Extension<Requester>,
+) -> Result<Reply<PageLink>, Fault> {
+    let identity = requester.identity().cloned();
+    let identity = identity.unwrap_or(Identity::Local(CallerRole::Person));
+    let link = site.page_link(identity).map_err(|error| broken(&error.to_string()))?;
     Ok(Reply::of(&PageLink { link }))
 }
 

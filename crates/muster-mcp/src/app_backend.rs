@@ -33,6 +33,8 @@ pub struct AppBackend {
     catalogue: Catalogue,
     /// What decides the workspace of calls that name none, if nothing stronger did.
     roots: Option<ClientRoots>,
+    /// Who makes all calls, if that is known before a client connects.
+    caller: Option<Caller>,
 }
 
 impl AppBackend {
@@ -40,7 +42,13 @@ impl AppBackend {
     pub fn new(app: Arc<App>, default_workspace: Option<String>) -> Self {
         let listing = (app.toolset(), app.default_workspace().is_some());
         let catalogue = Catalogue::of(app.registry_handle(), default_workspace, listing);
-        Self { app, catalogue, roots: None }
+        Self { app, catalogue, roots: None, caller: None }
+    }
+
+    /// The same for clients that all act for one caller, whatever they call themselves.
+    #[must_use]
+    pub fn acting_for(self, caller: Caller) -> Self {
+        Self { caller: Some(caller), ..self }
     }
 
     /// The same for one client whose roots decide the workspace of calls that name none.
@@ -64,8 +72,8 @@ impl AppBackend {
     }
 
     /// The caller as the server's settings name it, else as its program does.
-    fn caller(app: &App, call: &McpCall) -> Caller {
-        let mut caller = app.caller().clone();
+    fn caller(&self, app: &App, call: &McpCall) -> Caller {
+        let mut caller = self.caller.as_ref().unwrap_or_else(|| app.caller()).clone();
         caller.by.get_or_insert_with(|| call.author().into());
         caller.is_patient = call.is_detached();
         caller.economy = AnswerEconomy::Brief;
@@ -93,7 +101,9 @@ impl OperationReader for AppBackend {
         Box::pin(async move {
             let app = Arc::clone(&self.app);
             let name = name.to_owned();
-            let running = tokio::task::spawn_blocking(move || app.call(&name, arguments));
+            let caller = self.caller.as_ref().unwrap_or_else(|| app.caller()).clone();
+            let call = move || app.call_as(&caller, &name, arguments);
+            let running = tokio::task::spawn_blocking(call);
             running.await.map_err(|error| broken(&error))
         })
     }
@@ -173,7 +183,7 @@ impl Backend for AppBackend {
         Box::pin(async move {
             let form = ResultForm::of(&call);
             let app = self.app();
-            let caller = Self::caller(&app, &call);
+            let caller = self.caller(&app, &call);
             if call.is_on_a_line() && self.is_brief(&request) {
                 return Ok(form.result(&in_place(&app, &caller, request)?).into());
             }
@@ -217,6 +227,10 @@ impl Backend for AppBackend {
     fn follow(&self, uri: String, changed: mpsc::Sender<String>) -> BackendFuture<'_, Following> {
         Box::pin(async move {
             let address = ResourceAddress::parse(&uri).ok_or_else(|| resources::not_found(&uri))?;
+            let caller = self.caller.as_ref().unwrap_or_else(|| self.app.caller());
+            if !caller.rights.workspaces.admits(address.workspace()) {
+                return Err(resources::not_found(&uri));
+            }
             let place = ResourcePosition::now(Arc::clone(&self.app), address).await?;
             let following: Following = Box::pin(place.follow(uri, changed));
             Ok(following)

@@ -117,6 +117,7 @@ pub(crate) enum ProgramCommand {
     Proof(commands::proof::ProofCommand),
     Gate(commands::gate::Gate),
     PageSessions(commands::page_sessions::PageSessionsCommand),
+    Token(commands::token::TokenCommandLine),
     Passphrase(commands::passphrase::Passphrase),
     Explain(commands::explain::Explain),
     Hook(commands::hook::Hook),
@@ -168,6 +169,7 @@ impl ProgramCommand {
             | Self::Proof(_)
             | Self::Gate(_)
             | Self::PageSessions(_)
+            | Self::Token(_)
             | Self::Passphrase(_)
             | Self::Explain(_)
             | Self::Init(_)

@@ -1,8 +1,9 @@
-//! Requests to a running server, over plain HTTP.
+//! Requests to a running server, over HTTP or HTTPS.
 //!
 //! Requests are HTTP/1.0: the response then ends with the connection, and there is no framing to
-//! parse. Redirects are not followed, so the token is never sent elsewhere. What is
-//! deliberately not here: TLS; a server elsewhere is reached through a tunnel.
+//! parse. Redirects are not followed, so the token is never sent elsewhere.
+
+mod link;
 
 use std::{
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
@@ -15,6 +16,7 @@ use std::{
 use anyhow::{Context as _, anyhow, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use self::link::{Link, TlsClient};
 use crate::{
     config::{Secret, ServerAddress, Settings, ValueSource, local, node_server, server},
     person::Person,
@@ -26,8 +28,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest response.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// The port of an address without one.
+/// The ports of an address without one.
 const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
 
 /// A server that requests are sent to.
 pub(crate) struct Client {
@@ -36,6 +39,8 @@ pub(crate) struct Client {
     authority: String,
     /// Prefix of every path.
     prefix: String,
+    /// For a server that speaks TLS.
+    tls: Option<TlsClient>,
     /// How long the server may be silent.
     silence: Duration,
     /// The person's key, kept after its first use: a passphrase is asked for once.
@@ -91,16 +96,21 @@ impl Client {
     }
 
     fn to(server: ServerAddress) -> anyhow::Result<Self> {
-        let Some(rest) = strip_scheme(&server.url) else {
-            bail!("{} uses TLS, which this program does not support: use a tunnel", server.url);
+        let Some((scheme, rest)) = server.url.split_once("://") else {
+            bail!("{} is not the address of a server", server.url);
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
         let authority = authority.to_owned();
+        let tls = match scheme.eq_ignore_ascii_case("https") {
+            true => Some(TlsClient::of(host_of(&authority), server.authorities.as_deref())?),
+            false => None,
+        };
         Ok(Self {
             server,
             authority,
             prefix,
+            tls,
             silence: SILENCE_TIMEOUT,
             person_key: Mutex::default(),
         })
@@ -173,7 +183,15 @@ impl Client {
     }
 
     fn exchange(&self, request: &str) -> anyhow::Result<HttpReply> {
-        let answer = self.connect().and_then(|stream| exchange(stream, request, self.silence));
+        let answer = self.connect().and_then(|stream| {
+            stream.set_read_timeout(Some(self.silence))?;
+            stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
+            let link = match &self.tls {
+                Some(tls) => tls.over(stream)?,
+                None => Link::Plain(stream),
+            };
+            exchange(link, request)
+        });
         answer.with_context(|| format!("no response from {}", self.server.url))
     }
 
@@ -204,9 +222,10 @@ impl Client {
     }
 
     fn connect(&self) -> io::Result<TcpStream> {
-        let target = match self.authority.rsplit_once(':') {
-            Some((_, port)) if port.parse::<u16>().is_ok() => self.authority.clone(),
-            _ => format!("{}:{HTTP_PORT}", self.authority),
+        let usual = if self.tls.is_some() { HTTPS_PORT } else { HTTP_PORT };
+        let target = match port_of(&self.authority) {
+            Some(_) => self.authority.clone(),
+            None => format!("{}:{usual}", self.authority),
         };
         let mut outcome = Err(io::Error::from(io::ErrorKind::AddrNotAvailable));
         for address in target.to_socket_addrs()? {
@@ -241,17 +260,22 @@ impl Client {
     }
 }
 
-fn exchange(mut stream: TcpStream, request: &str, silence: Duration) -> io::Result<HttpReply> {
-    stream.set_read_timeout(Some(silence))?;
-    stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
-    stream.write_all(request.as_bytes())?;
-    read_reply(stream)
+fn exchange(mut link: Link, request: &str) -> io::Result<HttpReply> {
+    link.write_all(request.as_bytes())?;
+    link.flush()?;
+    read_reply(link)
 }
 
-/// The part after `http://`.
-fn strip_scheme(url: &str) -> Option<&str> {
-    let (scheme, rest) = url.split_once("://")?;
-    scheme.eq_ignore_ascii_case("http").then_some(rest)
+/// The port in an authority, if there is one.
+fn port_of(authority: &str) -> Option<u16> {
+    authority.rsplit_once(':')?.1.parse().ok()
+}
+
+fn host_of(authority: &str) -> &str {
+    match port_of(authority) {
+        Some(_) => authority.rsplit_once(':').map_or(authority, |(host, _)| host),
+        None => authority,
+    }
 }
 
 /// Reads a response to its end.

@@ -36,6 +36,7 @@ pub(crate) mod setup;
 pub(crate) mod status;
 pub(crate) mod tasks;
 pub(crate) mod todo;
+pub(crate) mod token;
 pub(crate) mod trust;
 pub(crate) mod waive;
 pub(crate) mod welcome;

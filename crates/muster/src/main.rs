@@ -124,6 +124,7 @@ fn perform(settings: &Settings, command: ProgramCommand) -> anyhow::Result<ExitC
         ProgramCommand::Providers(providers) => commands::providers::run(settings, &providers),
         ProgramCommand::Worktrees(asked) => commands::worktrees::run(settings, &asked),
         ProgramCommand::PageSessions(asked) => commands::page_sessions::run(settings, &asked),
+        ProgramCommand::Token(asked) => commands::token::run(settings, &asked),
         ProgramCommand::Passphrase(asked) => commands::passphrase::run(settings, &asked),
         ProgramCommand::Sessions(sessions) => commands::sessions::run(settings, &sessions),
         ProgramCommand::Session(session) => commands::session::run(settings, &session),

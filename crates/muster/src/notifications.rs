@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::anyhow;
 use muster_api::{
-    App, Encoded, EventRow,
+    AccessRights, App, Encoded, EventRow, WorkspaceGlob,
     notify::{Notifier, NotifySettings, WaitingItem},
     runs::{ApprovalsRequest, RunsRequest, answers::ApprovalsAnswer},
 };
@@ -77,17 +77,24 @@ fn every_event(_stream: &str, _event: &EventRow) -> Encoded {
 
 /// What waits now, in words.
 fn waiting(app: &App) -> anyhow::Result<Vec<WaitingItem>> {
-    let list = app.runs().attention().map_err(|fault| anyhow!(fault.detail))?;
+    let list =
+        app.runs().attention(&AccessRights::default()).map_err(|fault| anyhow!(fault.detail))?;
     let waiting: Waiting = list.try_read()?;
     if !waiting.concerns_runs() {
         return Ok(waiting.lines(&[], &ListedRuns { runs: Vec::new() }));
     }
-    let asked = ApprovalsRequest { run: None, answered: false };
+    let asked = ApprovalsRequest { run: None, answered: false, rights: AccessRights::default() };
     let approvals = app.runs().approvals(asked).map_err(|fault| anyhow!(fault.detail))?;
     let approvals: ApprovalsAnswer = approvals.try_read()?;
     let approvals: Vec<Approval> =
         approvals.approvals.into_iter().map(|row| row.approval).collect();
-    let named = RunsRequest { status: None, limit: RUNS_MAX, after: None, extent: Extent::Summary };
+    let named = RunsRequest {
+        status: None,
+        limit: RUNS_MAX,
+        after: None,
+        extent: Extent::Summary,
+        workspaces: WorkspaceGlob::EVERYTHING,
+    };
     let runs = app.runs().list(&named).map_err(|fault| anyhow!(fault.detail))?;
     Ok(waiting.lines(&approvals, &runs.try_read()?))
 }

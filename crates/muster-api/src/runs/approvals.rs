@@ -1,7 +1,10 @@
 //! Approvals of all runs, and everything else that waits for a person.
 
+use std::collections::BTreeMap;
+
 use muster_core::{
     Json, ListQuery,
+    access::AccessRights,
     answers::CallKey,
     run::{
         RunAggregate, RunDocument,
@@ -24,17 +27,41 @@ use super::{
 use crate::Caller;
 
 /// Which approvals are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalsRequest {
     pub run: Option<RunId>,
     /// Also answered ones.
     pub answered: bool,
+    /// Only those that this caller may see.
+    pub rights: AccessRights,
+}
+
+/// Whether runs are open to a caller; each is looked up once.
+struct OpenRuns<'a> {
+    runs: RunDesk<'a>,
+    rights: &'a AccessRights,
+    known: BTreeMap<RunId, bool>,
+}
+
+impl<'a> OpenRuns<'a> {
+    fn to(runs: RunDesk<'a>, rights: &'a AccessRights) -> Self {
+        Self { runs, rights, known: BTreeMap::new() }
+    }
+
+    fn contains(&mut self, run: RunId) -> RunTold<bool> {
+        if let Some(known) = self.known.get(&run) {
+            return Ok(*known);
+        }
+        let is_open = self.runs.is_open_to(self.rights, run)?;
+        self.known.insert(run, is_open);
+        Ok(is_open)
+    }
 }
 
 impl RunDesk<'_> {
     /// Approvals, oldest first.
     pub fn approvals(self, request: ApprovalsRequest) -> RunTold<Json> {
-        let mut found = match (request.run, request.answered) {
+        let found = match (request.run, request.answered) {
             (Some(run), answered) => self.approvals_of(run, answered)?,
             (None, false) => self.pending()?,
             (None, true) => {
@@ -43,6 +70,14 @@ impl RunDesk<'_> {
                 lists?.into_iter().flatten().collect()
             }
         };
+        let mut open = OpenRuns::to(self, &request.rights);
+        let mut seen = Vec::with_capacity(found.len());
+        for approval in found {
+            if open.contains(approval.run_id)? {
+                seen.push(approval);
+            }
+        }
+        let mut found = seen;
         found.sort_by_key(|approval| (approval.requested_at, approval.approval_id));
         let row = |approval: Approval| ApprovalRow { run_id: approval.run_id, approval };
         let approvals = found.into_iter().map(row).collect();
@@ -71,8 +106,8 @@ impl RunDesk<'_> {
         Ok(found.into_iter().map(|(_, document)| document).collect())
     }
 
-    /// What waits for a person in all runs and workspaces, oldest first.
-    pub fn attention(self) -> RunTold<Json> {
+    /// What waits for a person in the runs and workspaces of a caller, oldest first.
+    pub fn attention(self, rights: &AccessRights) -> RunTold<Json> {
         let mut items: Vec<Attention> = Vec::new();
         for kind in ["approval", "node", "run"] {
             for document in self.catalogued(kind)? {
@@ -83,8 +118,19 @@ impl RunDesk<'_> {
                 items.extend(document.as_approval().and_then(attention::of_approval));
             }
         }
-        let work = self.0.work().attention()?;
-        let settings_fault = self.0.driver().and_then(RunDriver::settings_fault);
+        let mut open = OpenRuns::to(self, rights);
+        let mut seen = Vec::with_capacity(items.len());
+        for item in items {
+            if open.contains(item.run_id)? {
+                seen.push(item);
+            }
+        }
+        let items = seen;
+        let mut work = self.0.work().attention()?;
+        work.retain(|item| rights.workspaces.admits(item.workspace.as_str()));
+        let of_server = rights.workspaces.is_everything();
+        let driver = self.0.driver().filter(|_| of_server);
+        let settings_fault = driver.and_then(RunDriver::settings_fault);
         Ok(Json::of(&AttentionAnswer { items: attention::sorted(items), work, settings_fault }))
     }
 

@@ -51,6 +51,8 @@ codes! {
     ForbiddenOrigin = 403, "FORBIDDEN_ORIGIN";
     /// Only a person may do this, and the sender is not known to be one.
     PersonRequired = 403, "PERSON_REQUIRED";
+    /// The role or the workspaces of the sender's token do not allow this.
+    ForbiddenRole = 403, "FORBIDDEN_ROLE";
     /// A path outside the allowed folders.
     ForbiddenPath = 403, "FORBIDDEN_PATH";
     /// Unknown route.
@@ -141,6 +143,8 @@ codes! {
     NoTargetNode = 422, "NO_TARGET_NODE";
     /// The name is not valid for a template.
     BadName = 422, "BAD_NAME";
+    /// The token has sent too many requests, or has too many streams open.
+    TooManyRequests = 429, "TOO_MANY_REQUESTS";
     /// The server failed.
     Internal = 500, "INTERNAL";
     /// The store cannot be read or written.

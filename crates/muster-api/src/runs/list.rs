@@ -2,6 +2,7 @@
 
 use muster_core::{
     Json,
+    access::WorkspaceGlob,
     run::{
         RunAggregate, RunDocument, RunRejection,
         id::RunId,
@@ -13,11 +14,11 @@ use muster_core::{
 use muster_engine::ExecuteError;
 use muster_store::{CatalogueQuery, StoreError};
 
-use super::{RunDesk, RunTold, answers::RunsAnswer, history::ListEnd};
+use super::{RunDesk, RunTold, answers::RunsAnswer, history::ListEnd, scope::is_bound_within};
 use crate::catalogue::{self, StreamCursor};
 
 /// The filter of the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunsRequest {
     pub status: Option<RunStatus>,
     /// At most this many.
@@ -25,6 +26,8 @@ pub struct RunsRequest {
     pub after: Option<RunCursor>,
     /// How much of each run.
     pub extent: Extent,
+    /// Only runs that are bound to one of these.
+    pub workspaces: WorkspaceGlob,
 }
 
 /// A position among runs: a number, by which they are listed or which counts inside of one, and the
@@ -78,7 +81,11 @@ impl RunDesk<'_> {
         let wanted = SnapshotRequest { extent: request.extent, artifacts };
         let layout = self.layout(run)?;
         let read = self.engine().read::<RunAggregate, Option<Json>>(&run.stream(), |docs| {
-            let status = lookup::run(docs)?.status;
+            let run = lookup::run(docs)?;
+            let status = run.status;
+            if !is_bound_within(&request.workspaces, run.workspace.as_deref()) {
+                return Ok(None);
+            }
             if request.status.is_some_and(|wanted| wanted != status) {
                 return Ok(None);
             }

@@ -23,6 +23,8 @@ pub struct SessionsRequest {
     /// Only sessions whose metadata has all of these values. Numbers, booleans and the rest are
     /// compared as JSON.
     pub metadata: Vec<(String, String)>,
+    /// Only sessions that this named token made.
+    pub made_by: Option<String>,
     pub after: Option<SessionCursor>,
     /// At most this many.
     pub limit: Option<u32>,
@@ -99,7 +101,8 @@ impl SessionsRequest {
                 None => serde_json::to_string(value).is_ok_and(|text| text == *wanted),
             })
         };
-        self.status.is_none_or(|status| status == session.status)
+        self.made_by.as_ref().is_none_or(|name| session.made_by.as_ref() == Some(name))
+            && self.status.is_none_or(|status| status == session.status)
             && self.workspace.as_deref().is_none_or(|wanted| folder == Some(Path::new(wanted)))
             && self.metadata.iter().all(has)
     }

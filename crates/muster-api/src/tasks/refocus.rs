@@ -1,10 +1,13 @@
 //! Views that move the focus to what they show (TASKS-FOC-1).
 
-use muster_core::tasks::{
-    TaskAggregate, TaskCommand, TaskDocs, TaskResult,
-    id::{EntityId, WorkspaceId},
-    lookup::{self, Accepts, LookupRequest, Target},
-    view::focus::FocusRestored,
+use muster_core::{
+    access::AccessRole,
+    tasks::{
+        TaskAggregate, TaskCommand, TaskDocs, TaskResult,
+        id::{EntityId, WorkspaceId},
+        lookup::{self, Accepts, LookupRequest, Target},
+        view::focus::FocusRestored,
+    },
 };
 
 use super::work::failure;
@@ -37,6 +40,11 @@ impl Showing {
 }
 
 impl CheckedCall<'_> {
+    /// The focus is everybody's, so a viewer does not move it.
+    fn may_move_focus(&self) -> bool {
+        self.scene.caller.rights.role > AccessRole::Viewer
+    }
+
     /// Returns a view. It is a plain read unless the focus has to move; then view and move are
     /// one transaction, and the view includes the previous focus.
     pub(crate) fn show(
@@ -47,7 +55,8 @@ impl CheckedCall<'_> {
     ) -> Result<CallAction, CallFailure> {
         // A view that is not of a named target moves nothing.
         let named = LookupRequest { changes: false, ..showing.named };
-        let showing = Showing { named, ..showing };
+        let read_only = showing.read_only || !self.may_move_focus();
+        let showing = Showing { named, read_only };
         let read = self.app.engine().read::<TaskAggregate, _>(&workspace.stream(), |docs| {
             if showing.destination(docs)?.is_some() {
                 return Ok(None);

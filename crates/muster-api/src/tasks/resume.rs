@@ -12,7 +12,7 @@ use super::{
     refocus::Showing,
 };
 use crate::{
-    OperationEffect,
+    AccessRole, OperationEffect,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
     registry::Operation,
 };
@@ -48,6 +48,7 @@ impl Operation for TasksResume {
     const NAME: &'static str = "tasks_resume";
     const TITLE: &'static str = "Show everything about a plan or task";
     const EFFECT: OperationEffect = OperationEffect::Set;
+    const ROLE: AccessRole = AccessRole::Viewer;
     type Response = ResumeView;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {

@@ -27,7 +27,7 @@ use super::{
     work::failure,
 };
 use crate::{
-    App, OperationEffect, Toolset,
+    AccessRole, App, OperationEffect, Toolset,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
     economy::AnswerSize,
     registry::Operation,
@@ -70,6 +70,7 @@ impl Operation for TasksResumePack {
     const NAME: &'static str = "tasks_resume_pack";
     const TITLE: &'static str = "Resume in short";
     const EFFECT: OperationEffect = OperationEffect::Set;
+    const ROLE: AccessRole = AccessRole::Viewer;
     type Response = ResumePack;
 
     fn run(self, call: &CheckedCall<'_>) -> Result<CallAction, CallFailure> {
@@ -250,6 +251,7 @@ impl Operation for TasksResumeSuper {
     const NAME: &'static str = "tasks_resume_super";
     const TITLE: &'static str = "Resume with everything";
     const EFFECT: OperationEffect = OperationEffect::Set;
+    const ROLE: AccessRole = AccessRole::Viewer;
     const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = ResumeSuper;
 
@@ -282,6 +284,7 @@ impl Operation for TasksSnapshot {
     const TITLE: &'static str = "Show a task for picking it up";
     const TOOLSET: Toolset = Toolset::Core;
     const EFFECT: OperationEffect = OperationEffect::Set;
+    const ROLE: AccessRole = AccessRole::Viewer;
     const BRIEF_CHARS: Option<u64> = Some(VIEW_CHARS);
     type Response = Snapshot;
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::session_choice::{Choice, refused, unnamed};
+use super::session_choice::{Choice, confirm_own, refused, unnamed};
 use crate::{
     OperationEffect, SessionFault, Toolset,
     call::{CallAction, CallFailure, CallReply, CheckedCall},
@@ -71,6 +71,7 @@ impl Operation for TodoRead {
             Choice::Unnamed if workspace.is_none() => return Err(unnamed()),
             Choice::Unmade | Choice::Unnamed => return carried_over(call, workspace),
             Choice::Named(id) => {
+                confirm_own(call, &id)?;
                 let list = sessions.todo_read(&id).map_err(|fault| refused(fault, &id))?;
                 (id, list)
             }

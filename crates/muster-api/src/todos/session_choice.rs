@@ -10,7 +10,7 @@ use muster_core::{
 use crate::{
     ApiError, ErrorCode, SessionFault,
     arguments::{Reason, invalid, invalid_with},
-    call::CallFailure,
+    call::{CallFailure, CheckedCall},
     refusal_words,
 };
 
@@ -93,6 +93,13 @@ impl BoundSession {
             }
         }
     }
+}
+
+/// Refuses a session of another caller to a token that may only see its own. It looks the same as
+/// one that does not exist.
+pub(super) fn confirm_own(call: &CheckedCall<'_>, id: &SessionId) -> Result<(), CallFailure> {
+    let is_open = call.app.sessions().is_open_to(&call.scene.caller.rights, id);
+    if is_open.map_err(|fault| refused(fault, id))? { Ok(()) } else { Err(unknown(id.as_str())) }
 }
 
 /// The refusal of a call that has to name its session.

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::{
     lines::{self, TodoInput},
     read::TodoAnswer,
-    session_choice::{Choice, refused, unnamed},
+    session_choice::{Choice, confirm_own, refused, unnamed},
 };
 use crate::{
     ApiError, ErrorCode, OperationEffect, SessionFault, Suggestion, Toolset, WarningCode,
@@ -111,7 +111,10 @@ impl Operation for TodoWrite {
         let bound = call.app.bound();
         let (id, made) = match bound.choose(self.session_id.as_deref())? {
             Choice::Unnamed => return Err(unnamed()),
-            Choice::Named(id) => (id, None),
+            Choice::Named(id) => {
+                confirm_own(call, &id)?;
+                (id, None)
+            }
             Choice::Standing(id) => (id, Some(Create::default())),
             Choice::Unmade => (bound.take(sessions.fresh_id()?), Some(Create::default())),
         };

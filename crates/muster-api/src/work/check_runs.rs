@@ -152,6 +152,7 @@ impl WorkDesk<'_> {
         workspace: &WorkspaceId,
         run: CheckRunId,
     ) -> RunTold<CheckRunView> {
+        caller.confirm_workspace(workspace)?;
         self.record(workspace, run)?;
         let name = caller.by.as_ref().map_or_else(person_name, |by| by.name.clone());
         self.0.checks().cancel(workspace, run, &format!("cancelled by {name}"))?;

@@ -14,6 +14,7 @@ impl From<ApiError> for RunFault {
             ErrorCode::UnknownId => RunCode::UnknownRef,
             ErrorCode::RevisionMismatch => RunCode::ChangedSince,
             ErrorCode::PersonRequired => RunCode::PersonRequired,
+            ErrorCode::ForbiddenRole => RunCode::ForbiddenRole,
             ErrorCode::StoreBusy | ErrorCode::StoreError => RunCode::StoreUnavailable,
             ErrorCode::InvalidInput
             | ErrorCode::UnknownTool

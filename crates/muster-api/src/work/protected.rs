@@ -28,6 +28,7 @@ pub struct ProtectedView {
 impl WorkDesk<'_> {
     /// What changed in the protected files of the accepted project of a workspace.
     pub fn protected(self, caller: &Caller, workspace: &WorkspaceId) -> RunTold<ProtectedView> {
+        caller.confirm_workspace(workspace)?;
         let fault = |error: Box<crate::ApiError>| RunFault::from(*error);
         let changes = self.0.protected_changes(caller, workspace).map_err(fault)?;
         let diffs = self.0.protected_diffs(caller, workspace, DIFFS_MAX).map_err(fault)?;
@@ -37,6 +38,7 @@ impl WorkDesk<'_> {
     /// Records that a person has seen the protected files with this digest.
     pub fn review(self, caller: &Caller, input: &ReviewInput) -> RunTold<ProtectedView> {
         let workspace = workspace(&input.workspace)?;
+        caller.confirm_workspace(&workspace)?;
         let done = self.0.accept_protected(caller, &workspace, &input.digest);
         done.map_err(|error| RunFault::from(*error).at("digest"))?;
         self.0.protected_looks().forget();

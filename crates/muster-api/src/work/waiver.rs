@@ -22,6 +22,7 @@ impl WorkDesk<'_> {
     /// Records what a person decided about a check; returns what is then proven of the task.
     pub fn waive(self, caller: &Caller, input: &WaiverInput) -> RunTold<TaskProof> {
         let workspace = workspace(&input.workspace)?;
+        caller.confirm_workspace(&workspace)?;
         let task: TaskId = input
             .task
             .parse()

@@ -78,6 +78,9 @@ pub struct SessionMeta {
     /// How many steps an agent may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u64>,
+    /// The named token that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
 }
 
 /// Body of `session.driver`.

@@ -77,6 +77,8 @@ pub struct Create {
     pub metadata: Option<Map<String, Value>>,
     /// How many steps an agent may take.
     pub max_steps: Option<u64>,
+    /// The named token that makes it, if one does.
+    pub made_by: Option<String>,
     /// Budget of the session's own text in characters, if not the usual one (CC-5).
     pub max_chars: Option<u64>,
     /// What drives it, if anything does.

@@ -43,6 +43,9 @@ pub struct Session {
     pub permission_mode: Option<String>,
     /// Its folder.
     pub workspace: Option<String>,
+    /// The named token that made it; `None` for callers of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
     /// What its maker attached.
     pub metadata: Option<Map<String, Value>>,
     /// The summary of the newest `completion`.

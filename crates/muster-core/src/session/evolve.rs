@@ -67,6 +67,7 @@ fn begin(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loaded<Planted> 
         mode: None,
         permission_mode: None,
         workspace: None,
+        made_by: data.get("made_by").and_then(|name| name.as_str().map(str::to_owned)),
         metadata: data.get("metadata").and_then(|metadata| metadata.as_object().cloned()),
         completion_summary: None,
         turns: Turns::default(),

@@ -15,6 +15,22 @@ const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
 
+/// How clients speak to the server itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UrlScheme {
+    Http,
+    Https,
+}
+
+impl UrlScheme {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+}
+
 /// A name, with an optional port, under which clients may reach the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedHost {
@@ -56,12 +72,13 @@ impl fmt::Display for AllowedHost {
 
 impl AllowedHost {
     /// The URL of a server with this name that listens on `port`, without a trailing slash.
-    pub(crate) fn url(&self, port: u16) -> String {
+    pub(crate) fn url(&self, scheme: UrlScheme, port: u16) -> String {
         let name = &self.name;
-        match self.port.unwrap_or(port) {
-            HTTP_PORT => format!("http://{name}"),
-            HTTPS_PORT => format!("https://{name}"),
-            port => format!("http://{name}:{port}"),
+        match (scheme, self.port.unwrap_or(port)) {
+            (UrlScheme::Http, HTTP_PORT) => format!("http://{name}"),
+            // A proxy in front of the server uses TLS.
+            (_, HTTPS_PORT) => format!("https://{name}"),
+            (scheme, port) => format!("{}://{name}:{port}", scheme.name()),
         }
     }
 }
@@ -77,22 +94,33 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// The loopback names with the server's port, and the other allowed names.
-    pub(crate) fn new(address: SocketAddr, allowed: &[AllowedHost]) -> Self {
+    pub(crate) fn new(address: SocketAddr, scheme: UrlScheme, allowed: &[AllowedHost]) -> Self {
         let port = address.port();
         let mut known = Self { hosts: Vec::new(), origins: Vec::new(), guests: Vec::new() };
         if address.ip().is_loopback() {
             // 127.0.0.2, for example. A number cannot be rebound to another address.
             known.hosts.push(address.to_string());
-            known.origins.push(format!("http://{address}"));
+            known.origins.push(format!("{}://{address}", scheme.name()));
         }
         for name in LOOPBACK_NAMES {
-            known.add(name, port, &["http"]);
+            known.add(name, port, &[scheme.name()]);
         }
         for host in allowed {
             // A proxy in front of the server may use TLS.
             known.add(&host.name, host.port.unwrap_or(port), &["http", "https"]);
         }
         known
+    }
+
+    /// Also answers to the loopback names on the port of another listener.
+    #[must_use]
+    pub(crate) fn also_on_loopback(mut self, address: Option<SocketAddr>) -> Self {
+        if let Some(address) = address {
+            for name in LOOPBACK_NAMES {
+                self.add(name, address.port(), &["http"]);
+            }
+        }
+        self
     }
 
     /// Also allows pages of these origins (RUNS-SEC-2).
@@ -206,7 +234,7 @@ mod tests {
 
     use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
-    use super::{AllowedHost, Hosts};
+    use super::{AllowedHost, Hosts, UrlScheme};
 
     const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7717);
 
@@ -225,7 +253,7 @@ mod tests {
 
     #[test]
     fn only_loopback_names_with_the_port_are_answered_to() {
-        let hosts = Hosts::new(ADDRESS, &[]);
+        let hosts = Hosts::new(ADDRESS, UrlScheme::Http, &[]);
         for host in ["127.0.0.1:7717", "localhost:7717", "LOCALHOST:7717", "[::1]:7717"] {
             assert!(host_accepted(&hosts, host), "{host}");
         }
@@ -250,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_missing_or_doubled_host_is_refused() {
-        let hosts = Hosts::new(ADDRESS, &[]);
+        let hosts = Hosts::new(ADDRESS, UrlScheme::Http, &[]);
         let uri = Uri::from_static("/");
         assert!(hosts.check_host(&HeaderMap::new(), &uri).is_err());
         let doubled = headers(&[("host", "localhost:7717"), ("host", "localhost:7717")]);
@@ -259,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_target_in_absolute_form_must_name_the_server_too() {
-        let hosts = Hosts::new(ADDRESS, &[]);
+        let hosts = Hosts::new(ADDRESS, UrlScheme::Http, &[]);
         let host = headers(&[("host", "localhost:7717")]);
         assert!(hosts.check_host(&host, &Uri::from_static("http://localhost:7717/")).is_ok());
         assert!(hosts.check_host(&host, &Uri::from_static("http://evil.example/")).is_err());
@@ -267,7 +295,7 @@ mod tests {
 
     #[test]
     fn only_own_origins_are_accepted() {
-        let hosts = Hosts::new(ADDRESS, &[]);
+        let hosts = Hosts::new(ADDRESS, UrlScheme::Http, &[]);
         assert!(hosts.check_origin(&HeaderMap::new()).is_ok());
         assert!(hosts.check_origin(&headers(&[("origin", "http://localhost:7717")])).is_ok());
         for origin in [
@@ -288,7 +316,7 @@ mod tests {
 
     #[test]
     fn requests_from_other_sites_are_refused_without_an_origin_too() {
-        let hosts = Hosts::new(ADDRESS, &[]);
+        let hosts = Hosts::new(ADDRESS, UrlScheme::Http, &[]);
         for (site, accepted) in
             [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false)]
         {
@@ -300,11 +328,11 @@ mod tests {
     #[test]
     fn an_allowed_host_is_answered_to_with_its_port() {
         let allowed: AllowedHost = "Muster.Example.org".parse().unwrap();
-        let hosts = Hosts::new(ADDRESS, &[allowed]);
+        let hosts = Hosts::new(ADDRESS, UrlScheme::Http, &[allowed]);
         assert!(host_accepted(&hosts, "muster.example.org:7717"));
         assert!(!host_accepted(&hosts, "muster.example.org"));
         let proxied: AllowedHost = "muster.example.org:443".parse().unwrap();
-        let hosts = Hosts::new(ADDRESS, &[proxied]);
+        let hosts = Hosts::new(ADDRESS, UrlScheme::Http, &[proxied]);
         assert!(host_accepted(&hosts, "muster.example.org"));
         let origin = |origin| hosts.check_origin(&headers(&[("origin", origin)]));
         assert!(origin("https://muster.example.org").is_ok());

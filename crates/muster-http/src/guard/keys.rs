@@ -1,16 +1,17 @@
 //! The credentials of callers: the agents' token, the person's key, signed-in browsers, tickets.
 
-use std::{path::Path, time::SystemTime};
+use std::{path::Path, sync::Arc, time::SystemTime};
 
+use muster_api::StoreError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use super::Requester;
+use super::{CredentialSource, Identity, Requester};
 use crate::{
     limits::{CODE_LIFETIME, CODES_MAX, TICKET_LIFETIME, TICKETS_MAX},
     one_time::OneTime,
-    page_session::PageSessions,
+    page_session::{PageCredential, PageSessions},
     person::PersonKey,
     server::ServerError,
     token::Token,
@@ -45,7 +46,7 @@ pub(crate) struct Keys {
     /// Browsers that are signed in.
     pub(crate) pages: PageSessions,
     /// Codes of links that sign a browser in.
-    pub(crate) codes: OneTime<CallerRole>,
+    pub(crate) codes: OneTime<Identity>,
     /// Tickets that open a WebSocket.
     pub(crate) tickets: OneTime<Requester>,
     /// Held while a passphrase is tried.
@@ -69,29 +70,70 @@ impl Keys {
     }
 
     /// The caller that presents a secret.
-    pub(super) fn access_of(
+    pub(super) fn requester_of(
         &self,
         secret: &str,
         origin: Option<&str>,
         now: SystemTime,
-    ) -> Option<Requester> {
-        let program = self.role_of_secret(secret).map(Requester::Program);
-        program.or_else(|| {
-            let page = self.pages.find(secret, origin, now, |role| self.bound_to(role));
-            page.map(|(id, role)| Requester::Browser(role, id))
+        source: &dyn CredentialSource,
+    ) -> Result<Option<Requester>, StoreError> {
+        if let Some(identity) = self.identity_of(secret, source)? {
+            return Ok(Some(Requester::Program(identity)));
+        }
+        let Some((id, credential)) = self.pages.find(secret, origin, now) else { return Ok(None) };
+        let identity = self.identity_behind(&credential, source)?;
+        Ok(identity.map(|identity| Requester::Browser(identity, id)))
+    }
+
+    /// Whose token or key it is.
+    pub(crate) fn identity_of(
+        &self,
+        secret: &str,
+        source: &dyn CredentialSource,
+    ) -> Result<Option<Identity>, StoreError> {
+        if self.token.matches(secret) {
+            return Ok(Some(Identity::Local(CallerRole::Agent)));
+        }
+        if self.person.matches(secret) {
+            return Ok(Some(Identity::Local(CallerRole::Person)));
+        }
+        Ok(source.token(secret)?.map(|token| Identity::Named(Arc::new(token))))
+    }
+
+    /// Whose credential opened a session of a browser, if it is still one.
+    pub(crate) fn identity_behind(
+        &self,
+        credential: &PageCredential,
+        source: &dyn CredentialSource,
+    ) -> Result<Option<Identity>, StoreError> {
+        match credential {
+            PageCredential::Local { role, bound_to } => {
+                let is_same = self.bound_to(*role).as_ref() == Some(bound_to);
+                Ok(is_same.then_some(Identity::Local(*role)))
+            }
+            PageCredential::Named { digest, .. } => {
+                let token = source.live_token(digest)?;
+                Ok(token.map(|token| Identity::Named(Arc::new(token))))
+            }
+        }
+    }
+
+    /// What a session that an identity opens is bound to: it ends with it.
+    pub(crate) fn credential_of(&self, identity: &Identity) -> Option<PageCredential> {
+        Some(match identity {
+            Identity::Local(role) => {
+                PageCredential::Local { role: *role, bound_to: self.bound_to(*role)? }
+            }
+            Identity::Named(token) => PageCredential::Named {
+                role: identity.kind(),
+                digest: token.digest.clone(),
+                name: token.name.clone(),
+            },
         })
     }
 
-    /// The role of the token or the key.
-    pub(crate) fn role_of_secret(&self, secret: &str) -> Option<CallerRole> {
-        if self.token.matches(secret) {
-            return Some(CallerRole::Agent);
-        }
-        self.person.matches(secret).then_some(CallerRole::Person)
-    }
-
-    /// Hash of a role's credential: sessions that it opened end with it.
-    pub(crate) fn bound_to(&self, role: CallerRole) -> Option<String> {
+    /// Hash of a role's local credential.
+    fn bound_to(&self, role: CallerRole) -> Option<String> {
         match role {
             CallerRole::Agent => Some(self.token.digest()),
             CallerRole::Person => self.person.digest(),

@@ -4,25 +4,28 @@
 use std::time::{Instant, SystemTime};
 
 use axum::http::{Request, request::Parts};
-use muster_api::runs::Bearer;
+use muster_api::{AccessRights, NamedToken, StoreError, runs::Bearer};
 use muster_core::run::id::{NodeId, RunId};
 use tempfile::TempDir;
 
-use super::{CallerRole, Hosts, Keys, RequestGuard, Requester, is_of_agents, is_public};
+use super::{
+    AccessSubject, CallerRole, CredentialSource, Hosts, Identity, Keys, Quotas, RequestGuard,
+    Requester, UrlScheme, is_of_agents, is_public,
+};
 use crate::{
     describe::NoSchemas,
-    limits::BODY_TIMEOUT,
+    limits::{BODY_TIMEOUT, TokenLimits},
     page_session::NewPageSession,
     refusal::RefusalKind,
     route::OpenTo,
-    server_state::{all_routes, person_routes},
+    server_state::{access_table, all_routes},
 };
 
 const OWN_HOST: (&str, &str) = ("host", "localhost:7717");
 const OWN_ORIGIN: (&str, &str) = ("origin", "http://localhost:7717");
 const NODE_TOKEN: &str = "of a node that works";
 const NODE: Bearer = Bearer { run: RunId(1), node: NodeId(2) };
-const AGENT: Requester = Requester::Program(CallerRole::Agent);
+const AGENT: Requester = Requester::Program(Identity::Local(CallerRole::Agent));
 
 struct Fixture {
     gate: RequestGuard,
@@ -35,10 +38,31 @@ impl Fixture {
     /// Signs a browser in; returns its header.
     fn page(&self, role: CallerRole) -> String {
         let keys = self.gate.keys.as_ref().unwrap();
-        let bound_to = keys.bound_to(role).unwrap();
+        let credential = keys.credential_of(&Identity::Local(role)).unwrap();
         let origin = Some(OWN_ORIGIN.1.to_owned());
-        let new = NewPageSession { role, bound_to, origin, browser: None };
+        let new = NewPageSession { credential, origin, browser: None };
         format!("Bearer {}", keys.pages.open(new, SystemTime::now()).unwrap().0)
+    }
+}
+
+/// Knows one node and no named token.
+struct NodeOnly;
+
+impl CredentialSource for NodeOnly {
+    fn node(&self, secret: &str) -> Option<Bearer> {
+        (secret == NODE_TOKEN).then_some(NODE)
+    }
+
+    fn token(&self, _secret: &str) -> Result<Option<NamedToken>, StoreError> {
+        Ok(None)
+    }
+
+    fn live_token(&self, _digest: &str) -> Result<Option<NamedToken>, StoreError> {
+        Ok(None)
+    }
+
+    fn is_open_to(&self, _rights: &AccessRights, _: &AccessSubject) -> Result<bool, String> {
+        Ok(false)
     }
 }
 
@@ -48,10 +72,11 @@ fn fixture() -> Fixture {
     let secret = std::fs::read_to_string(storage.path().join("token")).unwrap();
     let person = format!("Bearer {}", keys.person.open(None).unwrap());
     let gate = RequestGuard {
-        hosts: Hosts::new("127.0.0.1:7717".parse().unwrap(), &[]),
+        hosts: Hosts::new("127.0.0.1:7717".parse().unwrap(), UrlScheme::Http, &[]),
         keys: Some(keys),
-        of_person: person_routes(),
-        nodes: Box::new(|secret| (secret == NODE_TOKEN).then_some(NODE)),
+        access: access_table(),
+        source: Box::new(NodeOnly),
+        quotas: Quotas::new(TokenLimits::default()),
         body_timeout: BODY_TIMEOUT,
     };
     Fixture { gate, bearer: format!("Bearer {}", secret.trim()), person, _storage: storage }
@@ -111,7 +136,7 @@ fn a_signed_in_page_is_known_by_its_header_on_its_own_origin_only() {
     let admitted = |headers: &[(&str, &str)]| {
         let all: Vec<_> = [OWN_HOST].iter().chain(headers).copied().collect();
         let post = head("POST", "/api/ops/tasks_note", &all);
-        admit(&fixture.gate, &post).map(Requester::role)
+        admit(&fixture.gate, &post).map(|requester| requester.role())
     };
     let header = ("authorization", page.as_str());
     assert_eq!(admitted(&[header]), Ok(Some(CallerRole::Person)));
@@ -140,7 +165,7 @@ fn what_only_a_person_may_do_needs_the_key_or_a_person_s_page() {
     ] {
         let with = |secret: &str| {
             let parts = head(method, path, &[OWN_HOST, ("authorization", secret)]);
-            admit(gate, &parts).map(Requester::role)
+            admit(gate, &parts).map(|requester| requester.role())
         };
         assert_eq!(with(bearer), Err(RefusalKind::PersonRequired), "{method} {path}");
         assert_eq!(
@@ -167,15 +192,14 @@ fn an_upgrade_needs_a_secret_everywhere_and_a_ticket_works_once() {
         ["/", "/health", "/mcp", "/api/session", "/nowhere"]
             .map(|path| admit(gate, &head("GET", path, &headers)))
     };
-    assert_eq!(with(&[]), [Err(RefusalKind::Unauthorized); 5]);
-    assert_eq!(with(&[("authorization", bearer)]), [Ok(AGENT); 5]);
+    assert!(with(&[]).iter().all(|it| *it == Err(RefusalKind::Unauthorized)));
+    assert_eq!(with(&[("authorization", bearer)]), [(); 5].map(|()| Ok(AGENT)));
     let keys = gate.keys.as_ref().unwrap();
-    let ticket =
-        keys.tickets.issue(Requester::Program(CallerRole::Person), Instant::now()).unwrap();
+    let of_person = Requester::Program(Identity::Local(CallerRole::Person));
+    let ticket = keys.tickets.issue(of_person.clone(), Instant::now()).unwrap();
     let socket = |query: &str| admit(gate, &head("GET", &format!("/{query}"), &upgrade));
     assert_eq!(socket(&format!("api/ops?ticket={ticket}")), Err(RefusalKind::Unauthorized));
-    let person = Ok(Requester::Program(CallerRole::Person));
-    assert_eq!(socket(&format!("ws?ticket={ticket}")), person);
+    assert_eq!(socket(&format!("ws?ticket={ticket}")), Ok(of_person));
     assert_eq!(
         socket(&format!("ws?ticket={ticket}")),
         Err(RefusalKind::Unauthorized),
@@ -211,7 +235,10 @@ fn without_authentication_host_and_origin_still_count() {
     let anybody = head("POST", "/api/ops/tasks_note", &[OWN_HOST]);
     assert_eq!(admit(&gate, &anybody), Ok(Requester::Anybody));
     let approve = head("POST", "/api/approvals/7/resolve", &[OWN_HOST]);
-    assert_eq!(admit(&gate, &approve).map(Requester::role), Ok(Some(CallerRole::Person)));
+    assert_eq!(
+        admit(&gate, &approve).map(|requester| requester.role()),
+        Ok(Some(CallerRole::Person))
+    );
     let forged = head("POST", "/api/ops/tasks_note", &[("host", "evil.example:7717")]);
     assert_eq!(admit(&gate, &forged), Err(RefusalKind::ForeignHost));
     let foreign = head("POST", "/", &[OWN_HOST, ("origin", "http://localhost:3000")]);
@@ -226,10 +253,13 @@ fn routes_of_agents_know_nodes_and_nobody_else() {
         heads.map(|(method, path)| admit(&gate, &head(method, path, &[OWN_HOST, header])))
     };
     let of_node = format!("Bearer {NODE_TOKEN}");
-    assert_eq!(with(("authorization", &of_node)), [Ok(Requester::Node(NODE)); 2]);
-    assert_eq!(with(("authorization", "Bearer of nobody")), [Err(RefusalKind::Unauthorized); 2]);
-    assert_eq!(with(("authorization", &bearer)), [Err(RefusalKind::Unauthorized); 2]);
-    assert_eq!(with(("authorization", &person)), [Err(RefusalKind::Unauthorized); 2]);
+    assert_eq!(with(("authorization", &of_node)), [(); 2].map(|()| Ok(Requester::Node(NODE))));
+    assert_eq!(
+        with(("authorization", "Bearer of nobody")),
+        [(); 2].map(|()| Err(RefusalKind::Unauthorized))
+    );
+    assert_eq!(with(("authorization", &bearer)), [(); 2].map(|()| Err(RefusalKind::Unauthorized)));
+    assert_eq!(with(("authorization", &person)), [(); 2].map(|()| Err(RefusalKind::Unauthorized)));
     let elsewhere = head("GET", "/api/runs", &[OWN_HOST, ("authorization", &of_node)]);
     assert_eq!(admit(&gate, &elsewhere), Err(RefusalKind::Unauthorized));
 }

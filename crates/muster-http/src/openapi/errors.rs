@@ -43,6 +43,7 @@ fn bridge_error() -> Schema {
         "unknown_command",
         "unauthorized",
         "forbidden",
+        "forbidden_role",
         "not_found",
         "method_not_allowed",
         "conflict",
@@ -50,7 +51,9 @@ fn bridge_error() -> Schema {
         "resume_window_exceeded",
         "payload_too_large",
         "unsupported_media_type",
+        "too_many_requests",
         "busy",
+        "store_unavailable",
         "internal",
     ];
     let detail = Schema::either([JsonType::String, JsonType::Object, JsonType::Null]);

@@ -9,7 +9,7 @@ pub struct ApiDocument {
     pub(super) openapi: &'static str,
     pub(super) info: DocumentInfo,
     pub(super) servers: [ServerDoc; 1],
-    pub(super) security: [Security; 3],
+    pub(super) security: [Security; 4],
     pub(super) paths: Paths,
     pub(super) components: Components,
 }
@@ -87,6 +87,12 @@ pub(super) struct CallDoc {
     pub(super) toolset: Option<&'static str>,
     #[serde(rename = "x-muster-effect", skip_serializing_if = "Option::is_none")]
     pub(super) effect: Option<&'static str>,
+    /// The least role that a named token needs.
+    #[serde(rename = "x-role")]
+    pub(super) role: &'static str,
+    /// How much of it a token for a part of the store may use.
+    #[serde(rename = "x-reach")]
+    pub(super) reach: &'static str,
     pub(super) request_body: BodyDoc,
     pub(super) responses: Responses,
 }
@@ -101,6 +107,12 @@ pub(super) struct RouteDoc {
     pub(super) tags: Option<[&'static str; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) parameters: Option<Vec<ParameterDoc>>,
+    /// The least role that a named token needs.
+    #[serde(rename = "x-role")]
+    pub(super) role: &'static str,
+    /// How much of it a token for a part of the store may use.
+    #[serde(rename = "x-reach")]
+    pub(super) reach: &'static str,
     pub(super) responses: Responses,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) request_body: Option<BodyDoc>,

@@ -46,6 +46,8 @@ impl DescribedRoute<'_> {
             summary: self.route.summary,
             description: self.description(dialect),
             tags: tag(self.route.path, dialect).map(|tag| [tag]),
+            role: self.route.needs(),
+            reach: self.route.reach.name(),
             parameters: (!is_operation || !parameters.is_empty()).then_some(parameters),
             responses: self.responses(dialect),
             request_body: body.map(|content| BodyDoc { required: is_operation, content }),

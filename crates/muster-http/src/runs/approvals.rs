@@ -60,10 +60,11 @@ parameters! {
 /// Lists approvals, oldest first.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
+    sender: Sender,
     Params(query): Params<ApprovalsQuery>,
 ) -> RunsReply<ApprovalsAnswer> {
     let answered = query.status == Some(Wanted::All);
-    let request = ApprovalsRequest { run: query.run, answered };
+    let request = ApprovalsRequest { run: query.run, answered, rights: sender.rights() };
     tell(&site, move |app| app.runs().approvals(request)).await
 }
 
@@ -75,6 +76,9 @@ pub(super) async fn resolve(
     asked: AskedRun<ResolutionInput>,
 ) -> RunsReply<ResolvedAnswer> {
     let resolution = request::resolution(asked.body.fields)?;
+    if resolution.input.rule.is_some() {
+        sender.may_rule()?;
+    }
     let found = ask(&site, move |app| app.runs().run_of(approval, None)).await;
     let caller = sender.caller();
     let files = match (&found, site.app.driver()) {
@@ -122,6 +126,9 @@ pub(super) async fn present_file(
 }
 
 /// Lists what waits for a person, oldest first.
-pub(super) async fn attention(State(site): State<Arc<ServerState>>) -> RunsReply<AttentionAnswer> {
-    tell(&site, |app| app.runs().attention()).await
+pub(super) async fn attention(
+    State(site): State<Arc<ServerState>>,
+    sender: Sender,
+) -> RunsReply<AttentionAnswer> {
+    tell(&site, move |app| app.runs().attention(&sender.rights())).await
 }

@@ -72,6 +72,19 @@ pub(super) async fn health(State(site): State<Arc<ServerState>>) -> Reply<RunsHe
     Reply::written(Json::of(&health)).with_status(status)
 }
 
+/// `GET /api/ready`: whether a balancer should send requests here. A server that stops is alive and
+/// not ready.
+pub(super) async fn ready(State(site): State<Arc<ServerState>>) -> Reply<RunsHealth> {
+    let (status, _) = health::examine(&site).await;
+    let status = if *site.streams.borrow() { StatusCode::SERVICE_UNAVAILABLE } else { status };
+    let health = RunsHealth {
+        ok: status == StatusCode::OK,
+        version: env!("CARGO_PKG_VERSION"),
+        contract_version: CONTRACT_VERSION,
+    };
+    Reply::written(Json::of(&health)).with_status(status)
+}
+
 /// Creates a run.
 pub(super) async fn create(
     State(site): State<Arc<ServerState>>,
@@ -86,9 +99,11 @@ pub(super) async fn create(
 /// Lists runs, newest change first.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
+    sender: Sender,
     Params(query): Params<RunsQuery>,
 ) -> RunsReply<RunsAnswer> {
     let request = RunsRequest {
+        workspaces: sender.workspaces(),
         status: query.status,
         limit: query.limit.rows(),
         after: query.cursor,

@@ -4,7 +4,7 @@ use std::{marker::PhantomData, sync::Arc};
 
 use axum::{body::Bytes, extract::FromRequestParts, http::request::Parts};
 use muster_api::{
-    App, Caller, Json,
+    AccessRights, App, Caller, Json, WorkspaceGlob,
     runs::{
         RunCode, RunFault, RunTold,
         request::{JsonFields, RunBody},
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     describe::{Describe, DescribedBody, SchemaSource},
     fault::Fault,
-    guard::{CallerRole, Requester},
+    guard::Requester,
     reply::Reply,
     request::{Asked, PathPart, RequestBody},
     server_state::ServerState,
@@ -61,7 +61,7 @@ pub(super) async fn ask_large<T: Send + 'static>(
 }
 
 /// The sender of a request about runs.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Sender(Requester);
 
 impl Describe for Sender {}
@@ -70,20 +70,38 @@ impl<S: Sync> FromRequestParts<S> for Sender {
     type Rejection = Fault;
 
     async fn from_request_parts(head: &mut Parts, _state: &S) -> Result<Self, Fault> {
-        Ok(Self(head.extensions.get::<Requester>().copied().unwrap_or(Requester::Stranger)))
+        Ok(Self(head.extensions.get::<Requester>().cloned().unwrap_or(Requester::Stranger)))
     }
 }
 
 impl Sender {
     /// Whom the events of the request name.
-    pub(super) fn caller(self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         self.0.caller()
     }
 
+    pub(super) fn rights(&self) -> AccessRights {
+        self.0.rights()
+    }
+
+    /// The workspaces whose runs it may see.
+    pub(super) fn workspaces(&self) -> WorkspaceGlob {
+        self.0.rights().workspaces
+    }
+
+    /// Refuses an allow rule of a token for some workspaces: a rule may hold for other runs, too.
+    pub(super) fn may_rule(&self) -> RunTold<()> {
+        if self.workspaces().is_everything() {
+            return Ok(());
+        }
+        let detail = "a token for some workspaces cannot make rules: answer without one";
+        Err(RunFault::new(RunCode::ForbiddenRole, detail).at("rule"))
+    }
+
     /// Refuses a field that only a person may set, unless a person sent the request.
-    pub(super) fn may_set(self, field: Option<String>) -> RunTold<()> {
+    pub(super) fn may_set(&self, field: Option<String>) -> RunTold<()> {
         match field {
-            Some(field) if self.0.role() != Some(CallerRole::Person) => {
+            Some(field) if !self.0.is_person() => {
                 let detail =
                     format!("only a person may set {field}: use the page or the command line");
                 Err(RunFault::new(RunCode::PersonRequired, detail).at(field))

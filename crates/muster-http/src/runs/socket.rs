@@ -15,7 +15,7 @@ mod upgrade;
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::{Extension, extract::State};
 use muster_api::runs::{RunCode, RunFault, answers::SocketMessage};
 use muster_core::run::{
     id::{NodeId, RunId},
@@ -27,6 +27,7 @@ use super::request::ask;
 use crate::{
     describe::Describe,
     fault::Fault,
+    guard::StreamPass,
     reply::Streamed,
     request::{Params, parameters},
     server_state::ServerState,
@@ -58,6 +59,7 @@ impl Describe for Upgrade {}
 pub(super) async fn open(
     State(site): State<Arc<ServerState>>,
     Params(query): Params<SocketQuery>,
+    pass: Option<Extension<StreamPass>>,
     upgrade: Result<Upgrade, Fault>,
 ) -> Result<Streamed<SocketMessage, 101>, Fault> {
     if query.run.is_none() && query.since.is_some() {
@@ -79,7 +81,8 @@ pub(super) async fn open(
     let full = |_| RunFault::new(RunCode::LimitReached, "too many WebSockets are open");
     let place = Arc::clone(&site.sockets).try_acquire_owned().map_err(full)?;
     let accepted = upgrade.accept(move |socket| async move {
-        SocketConnection::new(site, wish, last_seq).run(socket).await;
+        let connection = SocketConnection::new(site, wish, last_seq);
+        connection.run(socket, pass.map(|Extension(pass)| pass)).await;
         drop(place);
     });
     Ok(accepted.into())

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use axum::extract::State;
+use axum::{Extension, extract::State};
 use muster_api::{SessionCursor, SessionsRequest};
 use muster_core::{
     AnyObject,
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     fault::Fault,
+    guard::Requester,
     reply::{NoContent, Reply},
     request::{Asked, GivenParameter, Ids, Parameter, Params, WholeNumber, parameters, words},
     server_state::ServerState,
@@ -61,6 +62,7 @@ pub(super) struct CreateAnswer {
 /// Creates a session.
 pub(super) async fn create(
     State(site): State<Arc<ServerState>>,
+    Extension(requester): Extension<Requester>,
     asked: Asked<NewSessionRequest>,
 ) -> SessionsReply<CreateAnswer> {
     let request = asked.body;
@@ -82,6 +84,7 @@ pub(super) async fn create(
         metadata: request.metadata,
         max_steps: request.max_steps,
         max_chars: site.app.ctree_max_chars(),
+        made_by: requester.token().map(|token| token.name.clone()),
         driver: None,
         key: asked.once,
     };
@@ -135,12 +138,14 @@ parameters! {
 /// The sessions, newest first; all of them unless restricted.
 pub(super) async fn list(
     State(site): State<Arc<ServerState>>,
+    Extension(requester): Extension<Requester>,
     Params(query): Params<SessionsQuery>,
 ) -> SessionsReply<Vec<SessionObject>> {
     let request = SessionsRequest {
         status: query.status,
         workspace: query.workspace,
         metadata: query.metadata.0,
+        made_by: requester.rights().sessions_of,
         after: query.cursor,
         limit: query.limit.map(WholeNumber::rows),
     };

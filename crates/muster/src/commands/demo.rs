@@ -28,7 +28,8 @@ use muster_api::{
 };
 use muster_core::run::{approval::Verdict, id::ApprovalId, node::Provider};
 use muster_http::{
-    Authentication, CtreeDisplay, InstallationPaths, ServerOptions, limits::ServerTimes,
+    Authentication, CtreeDisplay, InstallationPaths, ServerOptions, ServerTransport,
+    limits::{ServerTimes, TokenLimits},
 };
 use tokio::{runtime, sync::oneshot};
 
@@ -221,6 +222,8 @@ async fn open(demo: &Demo, home: &Home) -> anyhow::Result<(Arc<App>, Serving)> {
     let options = ServerOptions {
         address: demo.addr,
         authentication: Authentication::Token,
+        transport: ServerTransport::Plain,
+        limits: TokenLimits::default(),
         allowed_hosts: Vec::new(),
         allowed_origins: Vec::new(),
         installation: InstallationPaths {

@@ -3,15 +3,15 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     num::NonZeroU32,
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
     time::Duration,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use muster_api::{
     App, AppOptions, Toolset,
@@ -20,7 +20,8 @@ use muster_api::{
 };
 use muster_http::{
     AllowedHost, AllowedOrigin, Authentication, CtreeDisplay, HttpServer, InstallationPaths,
-    ServerOptions, limits::ServerTimes,
+    ProxyNetwork, ServerOptions, ServerTransport, TlsFiles,
+    limits::{ServerTimes, TokenLimits},
 };
 use tokio::runtime;
 
@@ -28,8 +29,9 @@ use super::{open::in_browser, setup::Agent};
 use crate::{
     arguments::toolset_parser,
     config::{
-        ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_URL, CTREES_MAX_CHARS, PROOF_LOG_DAYS,
-        SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET,
+        ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, BODY_BYTES, CLIENT_URL, CTREES_MAX_CHARS,
+        PROOF_LOG_DAYS, REQUESTS_PER_SECOND, SERVER_ADDR, STORAGE_DIR, STREAMS, Settings, TLS_CERT,
+        TLS_KEY, TOOLSET, TRUST_PROXY,
     },
     local_server::WrittenDown,
     notifications, output, run_settings,
@@ -54,8 +56,10 @@ Examples:
   muster serve                                    http://127.0.0.1:7717
   muster serve --open                             and open the page in your browser
   muster serve --addr 127.0.0.1:0                 take any free port
-  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org:443
-                                                  behind a TLS proxy for other machines
+  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org --tls-cert cert.pem --tls-key key.pem
+                                                  for other machines
+  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org:443 --trust-proxy 10.0.0.2
+                                                  behind a proxy that does TLS
   curl -H \"Authorization: Bearer $(cat ~/.local/share/muster/token)\" \\
        http://127.0.0.1:7717/api/ops     ask the server something")]
 pub(crate) struct Serve {
@@ -85,6 +89,27 @@ pub(crate) struct Serve {
     /// can be repeated [env: MUSTER_ALLOWED_ORIGINS]
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<AllowedOrigin>,
+
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = TLS_CERT.row.flag_help(),
+        long_help = TLS_CERT.row.flag_long_help()
+    )]
+    tls_cert: Option<PathBuf>,
+
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = TLS_KEY.row.flag_help(),
+        long_help = TLS_KEY.row.flag_long_help()
+    )]
+    tls_key: Option<PathBuf>,
+
+    /// A network, such as 10.0.0.0/8, of a proxy that does TLS in front of the server; other
+    /// machines are refused; can be repeated [env: MUSTER_TRUST_PROXY]
+    #[arg(long, value_name = "NETWORK")]
+    trust_proxy: Vec<ProxyNetwork>,
 
     #[arg(
         long,
@@ -123,6 +148,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         runs: RunOptions::of(&runs.settings, runs.roots).into(),
         ..AppOptions::default()
     })?);
+    let transport = transport(settings, &serve)?;
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
     let origins = (!serve.allow_origin.is_empty()).then_some(serve.allow_origin);
     let mut times = ServerTimes::divided_by(serve.time_divisor.get());
@@ -134,6 +160,8 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         } else {
             Authentication::Off
         },
+        transport,
+        limits: token_limits(settings)?,
         allowed_hosts: settings.get_over(&ALLOW_HOSTS, hosts)?.value,
         allowed_origins: settings.get_over(&ALLOWED_ORIGINS, origins)?.value,
         installation: InstallationPaths {
@@ -159,6 +187,41 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
     runtime.shutdown_timeout(CALLS_TIMEOUT);
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// How other machines reach the server.
+fn transport(settings: &Settings, serve: &Serve) -> anyhow::Result<ServerTransport> {
+    let file = |setting, given: &Option<PathBuf>| {
+        let set = settings.get_over(setting, given.clone().map(Some))?.value;
+        anyhow::Ok(set)
+    };
+    let certificate = file(&TLS_CERT, &serve.tls_cert)?;
+    let key = file(&TLS_KEY, &serve.tls_key)?;
+    let proxies = (!serve.trust_proxy.is_empty()).then(|| serve.trust_proxy.clone());
+    let proxies = settings.get_over(&TRUST_PROXY, proxies)?.value;
+    match (certificate, key) {
+        (Some(_), Some(_)) if !proxies.is_empty() => {
+            bail!("either the server does TLS or its proxy: leave --tls-cert or --trust-proxy out")
+        }
+        (Some(certificate), Some(key)) => Ok(ServerTransport::Tls(TlsFiles { certificate, key })),
+        (Some(_), None) => bail!("--tls-cert needs the certificate's private key: --tls-key FILE"),
+        (None, Some(_)) => bail!("--tls-key needs the key's certificate: --tls-cert FILE"),
+        (None, None) if proxies.is_empty() => Ok(ServerTransport::Plain),
+        (None, None) => Ok(ServerTransport::Proxy(proxies)),
+    }
+}
+
+/// What each named token may use.
+fn token_limits(settings: &Settings) -> anyhow::Result<TokenLimits> {
+    let requests = settings.get(&REQUESTS_PER_SECOND)?.value;
+    let streams = settings.get(&STREAMS)?.value;
+    let body_bytes = settings.get(&BODY_BYTES)?.value;
+    Ok(TokenLimits {
+        requests_per_second: u32::try_from(requests).unwrap_or(u32::MAX),
+        // A semaphore holds no more.
+        streams: u32::try_from(streams).unwrap_or(u32::MAX),
+        body_bytes: usize::try_from(body_bytes).unwrap_or(usize::MAX),
+    })
 }
 
 /// Which parts of C-Trees the page shows (contract: none without the profile or a switch).
@@ -235,7 +298,6 @@ async fn answer(
     runs: RunsSettings,
     manner: ServingManner,
 ) -> anyhow::Result<()> {
-    let open_to_others = !options.address.ip().is_loopback();
     let installation = options.installation.clone();
     // Published before anything is printed: a reader of that line may connect at once.
     let Serving { server, runs, written_down: _written_down } = open(&app, options, runs).await?;
@@ -243,11 +305,6 @@ async fn answer(
     let mut stop = StopRequest::listen(manner.grace).context("cannot listen for signals")?;
     if server.token_file().is_none() {
         tracing::warn!("authentication is off: every program on this machine can use this server");
-    }
-    if open_to_others {
-        tracing::warn!(
-            "other machines can reach this server over plain HTTP: put TLS in front of it"
-        );
     }
     tokio::spawn(run_settings::follow(Arc::clone(&app), installation.storage_dir.clone()));
     output::print(&announcement(&server, &installation)?)?;
@@ -281,29 +338,18 @@ fn tools_for_agents(server: &HttpServer, program: &Path, storage_dir: &Path) -> 
         command: text(program),
         args: ["mcp", "--toolset", "daily"].map(str::to_owned).into(),
         env: BTreeMap::from([
-            (CLIENT_URL.row.variables[0].to_owned(), local_url(server)),
+            (CLIENT_URL.row.variables[0].to_owned(), server.local_url()),
             (STORAGE_DIR.row.variables[0].to_owned(), text(storage_dir)),
         ]),
     }
 }
 
 fn write_down(server: &HttpServer, storage_dir: &Path) -> Option<WrittenDown> {
-    let written = WrittenDown::write(storage_dir, &local_url(server));
+    let written = WrittenDown::write(storage_dir, &server.local_url());
     if let Err(error) = &written {
         tracing::warn!(%error, "could not publish the address; commands need MUSTER_URL");
     }
     written.ok()
-}
-
-/// The address for clients on this machine. A server that listens on all interfaces
-/// is reached over loopback instead of its public name.
-fn local_url(server: &HttpServer) -> String {
-    let address = server.address();
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
-        IpAddr::V6(ip) if ip.is_unspecified() => format!("http://[::1]:{}", address.port()),
-        IpAddr::V4(_) | IpAddr::V6(_) => server.base_url().to_owned(),
-    }
 }
 
 /// Five lines: where it is, the way in, where the data is, the next step, where more is.

@@ -80,6 +80,7 @@ pub(crate) fn run(settings: &Settings, sessions: &SessionsCommand) -> anyhow::Re
 impl SessionsCommand {
     fn request(&self) -> SessionsRequest {
         SessionsRequest {
+            made_by: None,
             status: self.status,
             workspace: self.workspace.clone(),
             metadata: self.metadata.clone(),

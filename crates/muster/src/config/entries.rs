@@ -3,6 +3,7 @@
 //!
 //! A new setting is one row and one line in [`ALL`].
 
+mod network;
 mod notify;
 mod views;
 
@@ -11,6 +12,9 @@ use std::{net::SocketAddr, path::PathBuf};
 use muster_api::{Toolset, WorkspaceId, checks::PROOF_LOG_DAYS_DEFAULT};
 use muster_http::{AllowedHost, AllowedOrigin};
 
+pub(crate) use network::{
+    BODY_BYTES, CLIENT_CA, REQUESTS_PER_SECOND, STREAMS, TLS_CERT, TLS_KEY, TRUST_PROXY,
+};
 pub(crate) use notify::{
     NOTIFY_COMMAND, NOTIFY_DESKTOP, NOTIFY_MIN_AGE, NOTIFY_QUIET, NOTIFY_WEBHOOK,
 };
@@ -32,7 +36,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in display order.
-pub(crate) static ALL: [&dyn AnySetting; 28] = [
+pub(crate) static ALL: [&dyn AnySetting; 35] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -41,9 +45,16 @@ pub(crate) static ALL: [&dyn AnySetting; 28] = [
     &AUTH,
     &ALLOW_HOSTS,
     &ALLOWED_ORIGINS,
+    &TLS_CERT,
+    &TLS_KEY,
+    &TRUST_PROXY,
+    &REQUESTS_PER_SECOND,
+    &STREAMS,
+    &BODY_BYTES,
     &TOOLSET,
     &CLIENT_URL,
     &CLIENT_TOKEN,
+    &CLIENT_CA,
     &PASSPHRASE_FILE,
     &NODE_TOKEN,
     &AGENT_NAME,

@@ -1,13 +1,17 @@
 //! Which server a client command uses, and with which token (CF-8).
 
-use std::{fs, net::IpAddr, path::Path};
+use std::{
+    fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
 
 use anyhow::bail;
 use muster_http::TOKEN_FILE;
 
 use super::{
     Settings, Sourced, ValueSource,
-    entries::{CLIENT_TOKEN, CLIENT_URL, NODE_TOKEN},
+    entries::{CLIENT_CA, CLIENT_TOKEN, CLIENT_URL, NODE_TOKEN},
     readers::{self, Secret},
 };
 use crate::{local_server, person::Person, storage};
@@ -18,6 +22,8 @@ pub(crate) struct ServerAddress {
     pub(crate) url: String,
     /// Where the URL came from.
     pub(crate) source: ValueSource,
+    /// A file with the authorities whose certificates are accepted, instead of the system's.
+    pub(crate) authorities: Option<PathBuf>,
     /// The token to present, if one is known. It is sent to this address only.
     pub(crate) token: Option<Secret>,
     /// The person whose key it accepts where only a person may act; the key is of no use to a
@@ -35,7 +41,8 @@ pub(crate) fn server(settings: &Settings) -> anyhow::Result<ServerAddress> {
         );
     };
     let person = if is_local(&url, &source) { Some(Person::of(settings)?) } else { None };
-    Ok(ServerAddress { url, source, token: settings.get(&CLIENT_TOKEN)?.value, person })
+    let token = settings.get(&CLIENT_TOKEN)?.value;
+    Ok(ServerAddress { url, source, authorities: settings.get(&CLIENT_CA)?.value, token, person })
 }
 
 /// The server that drives the node of this program's token; `None` without one.
@@ -56,6 +63,7 @@ pub(crate) fn local(storage_dir: &Path) -> anyhow::Result<ServerAddress> {
     Ok(ServerAddress {
         url: running.url,
         source: ValueSource::LocalServer(running.file),
+        authorities: None,
         token,
         person,
     })

@@ -117,6 +117,7 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
         ErrorCode::PersonRequired => personal(error, facts),
         ErrorCode::UnknownTool
         | ErrorCode::IdempotencyConflict
+        | ErrorCode::ForbiddenRole
         | ErrorCode::Claimed
         | ErrorCode::FocusMoved
         | ErrorCode::TasksOpen

@@ -106,7 +106,7 @@ fn without_a_server_the_fix_is_named() {
     for (variables, hint) in [
         (&[][..], "muster serve"),
         (&[("MUSTER_URL", url.as_str())], &*url),
-        (&[("MUSTER_URL", "https://127.0.0.1:1")], "tunnel"),
+        (&[("MUSTER_URL", "https://127.0.0.1:1")], "no response from https://127.0.0.1:1"),
         (&[("MUSTER_URL", "127.0.0.1:1")], "MUSTER_URL: \"127.0.0.1:1\" is not a valid value"),
     ] {
         let mut command = muster(&["status"]);

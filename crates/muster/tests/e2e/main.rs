@@ -37,6 +37,7 @@ mod sessions;
 mod setup;
 mod stopping;
 mod storage;
+mod teams;
 mod terminal;
 mod transfer;
 mod tutorial;

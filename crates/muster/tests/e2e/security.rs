@@ -324,6 +324,11 @@ fn a_server_for_other_machines_needs_a_token_and_a_name() {
     let nameless = program::run(&base);
     assert_eq!(nameless.status.code(), Some(1));
     assert!(program::stderr(&nameless).contains("--allow-host NAME"));
+    let plain = program::run(&[&base[..], &["--allow-host", "muster.example.org"]].concat());
+    assert_eq!(plain.status.code(), Some(1));
+    for fix in ["--tls-cert", "--trust-proxy", "127.0.0.1"] {
+        assert!(program::stderr(&plain).contains(fix), "{}", program::stderr(&plain));
+    }
     let odd = program::run(&[&base[..], &["--allow-host", "*"]].concat());
     assert_eq!(odd.status.code(), Some(2));
 }

@@ -78,6 +78,7 @@ pub(super) fn meta(create: &Create) -> Decided<(SessionMeta, bool)> {
         overrides: create.overrides.clone(),
         metadata: create.metadata.clone(),
         max_steps: create.max_steps,
+        made_by: create.made_by.clone(),
     };
     if let Some(metadata) = &mut meta.metadata {
         redacted |= redact_body(metadata);

@@ -11,7 +11,7 @@ use muster_api::{Batch, Follower, News, StoreError, runs::StreamWord};
 use muster_core::run::id::RunId;
 use serde_json::Value;
 use tokio::{
-    net::TcpStream,
+    io::AsyncWriteExt as _,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tokio_tungstenite::tungstenite::{
@@ -26,6 +26,8 @@ use super::{
     upgrade::Socket,
 };
 use crate::{
+    connection::Wire,
+    guard::StreamPass,
     limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_GOODBYE_MAX},
     server_state::ServerState,
 };
@@ -34,6 +36,7 @@ use crate::{
 const GOING_AWAY: u16 = 1001;
 const TOO_BIG: u16 = 1009;
 const BROKEN: u16 = 1011;
+const REVOKED: u16 = 4401;
 const RUN_DELETED: u16 = 4404;
 const TOO_SLOW: u16 = 4408;
 
@@ -50,6 +53,8 @@ enum End {
     Slow,
     /// The reader sends too much.
     TooBig,
+    /// Its token was revoked or has expired.
+    Revoked,
     /// An internal error.
     Broken,
 }
@@ -88,10 +93,13 @@ impl SocketConnection {
     }
 
     /// Sends until the reader leaves, the run ends or the server stops.
-    pub(super) async fn run(mut self, mut socket: Socket) {
-        let end = match self.converse(&mut socket).await {
-            Ok(never) => match never {},
-            Err(end) => end,
+    pub(super) async fn run(mut self, mut socket: Socket, pass: Option<StreamPass>) {
+        let end = tokio::select! {
+            end = self.converse(&mut socket) => match end {
+                Ok(never) => match never {},
+                Err(end) => end,
+            },
+            () = revoked(pass.as_ref()) => End::Revoked,
         };
         tracing::debug!(?end, "a WebSocket ends");
         // A reader that ignores the close frame has left.
@@ -214,7 +222,7 @@ impl SocketConnection {
     async fn events(&self, socket: &mut Socket, batches: &[Batch]) -> Sent {
         let wanted = self.wanted(batches);
         self.flush(socket).await?;
-        let sent = timeout(self.site.times.socket_stall, write_all(socket.get_ref(), wanted)).await;
+        let sent = timeout(self.site.times.socket_stall, write_all(socket.get_mut(), wanted)).await;
         sent.map_err(|_| End::Slow)?.map_err(|_| End::Left)
     }
 
@@ -289,6 +297,7 @@ impl SocketConnection {
             End::Shutdown => (Some("shutdown"), GOING_AWAY),
             End::Slow => (None, TOO_SLOW),
             End::TooBig => (None, TOO_BIG),
+            End::Revoked => (None, REVOKED),
             End::Broken => (None, BROKEN),
         };
         if let Some(reason) = reason
@@ -306,13 +315,30 @@ impl SocketConnection {
     }
 }
 
+/// Waits until the token of a reader is revoked; forever for a reader without a named one.
+async fn revoked(pass: Option<&StreamPass>) {
+    match pass {
+        Some(pass) => pass.revoked().await,
+        None => std::future::pending().await,
+    }
+}
+
 fn is_ping(text: &str) -> bool {
     let parsed = serde_json::from_str::<Value>(text);
     parsed.is_ok_and(|value| value["type"] == "stream.ping")
 }
 
 /// Writes frames one after the other, as many at once as the connection accepts.
-async fn write_all(stream: &TcpStream, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
+async fn write_all(wire: &mut Wire, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
+    let stream = match wire {
+        Wire::Plain(stream) => stream,
+        Wire::Tls(stream) => {
+            for piece in pieces {
+                stream.write_all(&piece).await?;
+            }
+            return stream.flush().await;
+        }
+    };
     let mut left = &mut pieces[..];
     while !left.is_empty() {
         match stream.try_write_vectored(left) {

@@ -13,7 +13,6 @@ use axum::{
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use muster_api::runs::RunFault;
-use tokio::net::TcpStream;
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -24,7 +23,7 @@ use tokio_tungstenite::{
 
 use crate::fault::Fault;
 use crate::{
-    connection::ClientStream,
+    connection::{ClientStream, Wire},
     limits::{SOCKET_FRAME_BYTES_MAX, SOCKET_READ_BYTES},
 };
 
@@ -32,7 +31,7 @@ use crate::{
 const VERSION: &str = "13";
 
 /// A WebSocket over one of our connections.
-pub(super) type Socket = WebSocketStream<TcpStream>;
+pub(super) type Socket = WebSocketStream<Wire>;
 
 /// A valid request for a WebSocket.
 pub(in crate::runs) struct Upgrade {
@@ -77,7 +76,7 @@ impl Upgrade {
             match self.connection.await {
                 Ok(upgraded) => match open(upgraded).await {
                     Some(socket) => talk(socket).await,
-                    None => tracing::error!("cannot upgrade: the connection is not TCP"),
+                    None => tracing::error!("cannot upgrade: the connection is not ours"),
                 },
                 Err(error) => tracing::debug!(%error, "a connection ended before its upgrade"),
             }

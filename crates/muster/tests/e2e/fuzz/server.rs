@@ -7,7 +7,8 @@ use muster_api::{
     runs::{RunDriver, RunOptions, RunsSettings},
 };
 use muster_http::{
-    Authentication, CtreeDisplay, HttpServer, InstallationPaths, ServerOptions, limits::ServerTimes,
+    Authentication, CtreeDisplay, HttpServer, InstallationPaths, ServerOptions, ServerTransport,
+    limits::{ServerTimes, TokenLimits},
 };
 use muster_testkit::server::{Connection, Reply, Request};
 use serde_json::Value;
@@ -40,6 +41,8 @@ impl LocalServer {
         let options = ServerOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             authentication: Authentication::Off,
+            transport: ServerTransport::Plain,
+            limits: TokenLimits::default(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             installation: InstallationPaths {
