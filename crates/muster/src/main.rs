@@ -17,6 +17,7 @@ mod run_settings;
 mod screen;
 mod stop;
 mod storage;
+mod watching;
 mod workspace;
 
 use std::{
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
         Err(error) => return commands::hook::misused(&error).unwrap_or_else(|| error.exit()),
     };
     if let Some(CommandLineJob::Command(ProgramCommand::Hook(hook))) = &arguments.job {
-        if let Some(code) = hook.gate() {
+        if let Some(code) = hook.gate().or_else(|| hook.report(&arguments.shared)) {
             return code;
         }
         return commands::hook::guarded(hook.limit(), || run(arguments));

@@ -14,7 +14,7 @@ use super::{
     line::{self, WatchedEvent},
     named, or_fault,
 };
-use crate::{config::Settings, output, people::Look, screen::Screen, storage};
+use crate::{config::Settings, output, people::Look, screen::Screen, watching};
 
 /// Follow a session's events until Ctrl+C
 ///
@@ -39,7 +39,7 @@ pub(super) struct WatchSession {
 
 /// Prints events until the session ends or the person stops it.
 pub(super) fn run(settings: &Settings, watch: &WatchSession) -> anyhow::Result<ExitCode> {
-    let app = storage::open_existing(settings)?;
+    let app = watching::open(settings)?;
     let id = named(&watch.id)?;
     let last = or_fault(app.sessions().show(&id))?.last_seq;
     let after = last.saturating_sub(watch.replay.unwrap_or(0));
