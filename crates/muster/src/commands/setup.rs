@@ -159,9 +159,13 @@ fn remove(
     installation: &AgentInstallation,
 ) -> anyhow::Result<ExitCode> {
     let agents = agent.map_or_else(|| Agent::value_variants().to_vec(), |agent| vec![agent]);
-    let mut removals = Vec::new();
+    let mut removals: Vec<(PathBuf, FileRemoval)> = Vec::new();
     for agent in agents {
         for change in installation.changes(agent)? {
+            // Agents that read the same instructions share their file.
+            if removals.iter().any(|(file, _)| *file == change.file) {
+                continue;
+            }
             // All of them are looked at before any is changed.
             let removal = FileRemoval::of(&change)?;
             removals.push((change.file, removal));

@@ -40,5 +40,6 @@ mod storage;
 mod terminal;
 mod transfer;
 mod tutorial;
+mod watched;
 mod work;
 mod workspaces;

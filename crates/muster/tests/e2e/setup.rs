@@ -28,7 +28,9 @@ impl Home {
     fn setup(&self, words: &[&str]) -> Output {
         let mut command = muster(&["setup"]);
         command.args(words).env("HOME", self.path());
-        for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR"] {
+        for variable in
+            ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR"]
+        {
             command.env_remove(variable);
         }
         command.output().unwrap()
