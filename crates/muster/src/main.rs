@@ -34,6 +34,9 @@ use config::Settings;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    if let Some(code) = commands::hook::run_as_written(std::env::args_os()) {
+        return code;
+    }
     commands::completions::answer_shell();
     // Handles --version and --help before anything else is set up.
     let arguments = match Arguments::try_parse() {

@@ -182,6 +182,17 @@ impl AgentReport {
         }
     }
 
+    /// Whether a turn or the session began or ended, which happens a few times in a session.
+    #[must_use]
+    pub fn is_about_turns(&self) -> bool {
+        self.facts.iter().any(|fact| {
+            matches!(
+                fact,
+                ReportFact::Started | ReportFact::Prompted { .. } | ReportFact::TurnEnded { .. }
+            )
+        })
+    }
+
     /// The session of Muster that the report belongs to.
     #[must_use]
     pub fn session_id(&self) -> SessionId {

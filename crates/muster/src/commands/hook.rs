@@ -13,6 +13,7 @@ use std::{process::ExitCode, time::Duration};
 use clap::{Args, Subcommand};
 
 pub(crate) use guard::{guarded, misused};
+pub(crate) use report::run_as_written;
 
 use crate::{
     arguments::GlobalFlags,

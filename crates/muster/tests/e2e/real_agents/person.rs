@@ -32,9 +32,12 @@ fn flags(cli: Cli, prompt: &str) -> Vec<&str> {
             "--dangerously-bypass-approvals-and-sandbox",
             // A person does this once, with /hooks.
             "--dangerously-bypass-hook-trust",
+            "-c",
+            "tools.update_plan.enabled=true",
             prompt,
         ],
-        Cli::Gemini => vec!["--yolo", "--skip-trust", "-p", prompt],
+        // Newer models have no list of their own there.
+        Cli::Gemini => vec!["--yolo", "--skip-trust", "-m", "gemini-2.5-flash", "-p", prompt],
         Cli::Opencode => vec!["run", prompt],
     }
 }
@@ -88,6 +91,15 @@ impl Person {
             let program = program::path().to_str().unwrap();
             let tee = format!("tee -a {} | {program} hook report", log.display());
             fs::write(file, text.replace(&format!("{program} hook report"), &tee)).unwrap();
+        }
+        let plugin = self.home.join(".config/opencode/plugins/muster.js");
+        if let Ok(text) = fs::read_to_string(&plugin) {
+            let line = text.lines().find(|line| line.starts_with("const COMMAND = ")).unwrap();
+            let words = line.trim_start_matches("const COMMAND = ").trim_end_matches(';');
+            let words: Vec<String> = serde_json::from_str(words).unwrap();
+            let tee = format!("tee -a {} | {}", log.display(), words.join(" "));
+            let recorded = format!("const COMMAND = {};", serde_json::json!(["sh", "-c", tee]));
+            fs::write(&plugin, text.replace(line, &recorded)).unwrap();
         }
     }
 }
