@@ -37,6 +37,16 @@ describe("what waits for a person", () => {
     expect(occurrence({ of: "work", item: again })).not.toBe(occurrence({ of: "work", item: failed }));
   });
 
+  it("has agents that wait in their terminals, each session once, and lets them be hidden", () => {
+    const { taskId: _, stepId: __, check: ___, path: ____, ...place } = failed;
+    const waits: WorkAttention = { ...place, kind: "agent_waits", actions: [], sessionId: "s-1" };
+    const other = { ...waits, sessionId: "s-2" };
+    const list = waitingList([], [failed, waits, other]);
+    expect(list.map(waitingWord)).toEqual(["Agent waits", "Agent waits", "Check failed"]);
+    expect(new Set(list.map(waitingKey)).size).toBe(3);
+    expect(workChoices(waits).map((choice) => choice.kind)).toEqual(["hide"]);
+  });
+
   it("says where work waits", () => {
     expect(workPlace(failed)).toBe("harbour · TASK-001 · s:3");
     const { taskId: _, path: __, ...changed } = { ...failed, kind: "definitions_changed" as const };

@@ -56,6 +56,7 @@ mod tokens;
 mod tools;
 mod trash;
 mod verify;
+pub mod watched;
 mod worktree;
 
 use std::{sync::Arc, time::Duration};

@@ -40,7 +40,7 @@ mod waivers;
 mod watch;
 pub mod work;
 
-pub use muster_agents::{checkout, desktop, notify};
+pub use muster_agents::{checkout, desktop, notify, watched};
 
 pub mod checks {
     //! The checks of a project: its file, and running them.
@@ -48,7 +48,7 @@ pub mod checks {
     pub use muster_agents::checks::{
         CheckPhase, CheckService, CheckServiceError, CheckTicket, CheckWish,
         PROOF_LOG_DAYS_DEFAULT,
-        project::{PROJECT_FILE, ProjectFile, additional_checks, find, read, text},
+        project::{PROJECT_FILE, ProjectFile, additional_checks, find, read, text, watch_policy},
         proposal::{ProposedCheck, RepositoryFiles, propose},
     };
     pub use muster_core::checks::{record::CheckRecord, verdict::Verdict};
@@ -70,8 +70,8 @@ pub use muster_core::answers::CallKey;
 pub use muster_core::{Json, PageCursor};
 pub use muster_core::{Timestamp, tasks::id::WorkspaceId, text::echo};
 pub use muster_engine::{
-    Batch, Clock, Encode, Encoded, Follower, News, SystemClock, doctor::DoctorReport,
-    transfer::TransferError,
+    Batch, Clock, Encode, Encoded, Follower, GrowthListener, News, SystemClock,
+    doctor::DoctorReport, transfer::TransferError,
 };
 pub use muster_store::{Description, EventRow, StoreAccess, StoreError};
 pub use projects::TrustError;
@@ -79,8 +79,9 @@ pub use protected::{ProtectedChanges, ProtectedDiff};
 pub use registry::{OperationEffect, OperationRow, Registry, ResultSchema, derived_request_shapes};
 pub use sessions::{
     ConnectionMessages, CreatedSession, DroppedPage, DroppedRequest, InputFault, NodesPage,
-    SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage, SessionsRequest, Told,
-    TreeRequest, TreeStage, malformed_words, refusal_words, session_event_text,
+    ReportsFault, SaidInput, SessionCursor, SessionDesk, SessionFault, SessionPage,
+    SessionsRequest, Told, TreeRequest, TreeStage, WorkspaceOfDirectory, malformed_words,
+    refusal_words, session_event_text,
 };
 pub use tasks::{AgentStop, CALL_BYTES_MAX, Focus, UnprovenStep};
 pub use todos::SessionBinding;

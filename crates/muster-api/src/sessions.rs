@@ -8,12 +8,14 @@ mod host;
 mod input;
 mod list;
 mod todos;
+mod watched;
 mod words;
 
 pub use connection::ConnectionMessages;
 pub use input::{InputFault, SaidInput};
 pub use list::{SessionCursor, SessionPage, SessionsRequest};
 pub(crate) use todos::{TodoWriteFault, WrittenTodos};
+pub use watched::{ReportsFault, WorkspaceOfDirectory};
 pub use words::{malformed_words, refusal_words};
 
 use muster_core::{

@@ -30,6 +30,7 @@ pub mod tasks;
 pub mod text;
 mod time;
 pub mod todo;
+pub mod watched;
 
 pub use aggregate::{
     Address, Aggregate, CallFacts, Env, EventStamp, Index, LogPosition, Mark, Recorded, Subject,

@@ -33,12 +33,13 @@ pub mod stream;
 #[cfg(test)]
 mod tests;
 pub mod view;
+pub mod watched;
 
 pub use command::SessionCommand;
 pub use envelope::{PROTOCOL_VERSION, encode, encode_row, encode_stream_only};
 pub use event::SessionEvent;
 pub use id::SessionId;
-pub use perform::{SessionCommandResult, perform};
+pub use perform::{SessionCommandResult, perform, take_report};
 pub use rejection::SessionRejection;
 
 use crate::{
@@ -49,6 +50,7 @@ use crate::{
 };
 use entity::{HistoryEntry, InputText, Permission, Standing, StoredNode};
 use receipt::SessionAnswer;
+use watched::WaitingSession;
 
 /// The room itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,6 +79,8 @@ pub enum SessionKey {
     Given(String),
     /// An approval.
     Permission(String),
+    /// What the agent of the session waits for.
+    Waiting,
 }
 
 impl SessionKey {
@@ -135,6 +139,8 @@ pub enum SessionDocument {
     Answer(SessionAnswer),
     /// An approval.
     Permission(Permission),
+    /// What the agent of the session waits for.
+    Waiting(Box<WaitingSession>),
 }
 
 impl Aggregate for SessionAggregate {
@@ -160,6 +166,7 @@ impl Aggregate for SessionAggregate {
             SessionKey::Answer(name) => ("answer", name.clone()),
             SessionKey::Given(name) => ("given", name.clone()),
             SessionKey::Permission(name) => ("permission", name.clone()),
+            SessionKey::Waiting => ("waiting", String::new()),
         };
         Address { kind: kind.into(), name }
     }
@@ -180,6 +187,7 @@ impl Aggregate for SessionAggregate {
             "answer" => Some(SessionKey::Answer(name.clone())),
             "given" => Some(SessionKey::Given(name.clone())),
             "permission" => Some(SessionKey::Permission(name.clone())),
+            "waiting" => Some(SessionKey::Waiting),
             _ => None,
         }
     }
@@ -195,6 +203,7 @@ impl Aggregate for SessionAggregate {
             SessionDocument::Anchor(id) => serde_json::to_string(id),
             SessionDocument::Answer(kept) => serde_json::to_string(kept),
             SessionDocument::Permission(permission) => serde_json::to_string(permission),
+            SessionDocument::Waiting(waiting) => serde_json::to_string(waiting),
         }
     }
 
@@ -213,6 +222,7 @@ impl Aggregate for SessionAggregate {
             SessionKey::Permission(_) => {
                 serde_json::from_str(body).map(SessionDocument::Permission)
             }
+            SessionKey::Waiting => serde_json::from_str(body).map(SessionDocument::Waiting),
         }
     }
 
@@ -227,6 +237,10 @@ impl Aggregate for SessionAggregate {
                 Index { ord, parent: entry.scope.clone(), ..Index::default() }
             }
             SessionDocument::Node(stored) => stored_tree::index(&stored.node),
+            SessionDocument::Waiting(waiting) => {
+                let ord = u64::try_from(waiting.wait.since_ms.0).unwrap_or(0);
+                Index { ord, marks: Mark::Catalogued as u8, ..Index::default() }
+            }
             SessionDocument::Input(_)
             | SessionDocument::Text(_)
             | SessionDocument::Anchor(_)

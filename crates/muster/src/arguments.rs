@@ -59,7 +59,7 @@ pub(crate) enum CommandLineJob {
 }
 
 /// Flags of every command.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct GlobalFlags {
     #[arg(
         long,

@@ -34,7 +34,7 @@ pub(crate) use entries::{
     AGENT_NAME, ALL, ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, BODY_BYTES, CLIENT_URL, CTREES_MAX_CHARS,
     LOG_FILTER, LOG_FORMAT, NOTIFY_COMMAND, NOTIFY_DESKTOP, NOTIFY_MIN_AGE, NOTIFY_QUIET,
     NOTIFY_WEBHOOK, PASSPHRASE_FILE, PROOF_LOG_DAYS, REQUESTS_PER_SECOND, SERVER_ADDR, STORAGE_DIR,
-    STREAMS, TLS_CERT, TLS_KEY, TOOLSET, TRUST_PROXY, WORKSPACE,
+    STREAMS, TLS_CERT, TLS_KEY, TOOLSET, TRUST_PROXY, WATCH, WORKSPACE,
 };
 pub(crate) use file::complaint;
 pub(crate) use places::own_file;
@@ -98,6 +98,11 @@ impl Settings {
         };
         let Sourced { value, source } = self.get_over(&WORKSPACE, flag.map(Some))?;
         Ok(value.map(|value| Sourced { value, source }))
+    }
+
+    /// The flags that every command has.
+    pub(crate) fn shared(&self) -> &GlobalFlags {
+        &self.shared
     }
 
     /// The settings file, if there is one.

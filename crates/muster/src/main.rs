@@ -17,6 +17,7 @@ mod run_settings;
 mod screen;
 mod stop;
 mod storage;
+mod watching;
 mod workspace;
 
 use std::{
@@ -33,6 +34,9 @@ use config::Settings;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    if let Some(code) = commands::hook::run_as_written(std::env::args_os()) {
+        return code;
+    }
     commands::completions::answer_shell();
     // Handles --version and --help before anything else is set up.
     let arguments = match Arguments::try_parse() {
@@ -40,7 +44,7 @@ fn main() -> ExitCode {
         Err(error) => return commands::hook::misused(&error).unwrap_or_else(|| error.exit()),
     };
     if let Some(CommandLineJob::Command(ProgramCommand::Hook(hook))) = &arguments.job {
-        if let Some(code) = hook.gate() {
+        if let Some(code) = hook.gate().or_else(|| hook.report(&arguments.shared)) {
             return code;
         }
         return commands::hook::guarded(hook.limit(), || run(arguments));

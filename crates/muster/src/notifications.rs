@@ -47,6 +47,7 @@ pub(crate) async fn run(app: Arc<App>, settings: NotifySettings, page: String) {
 async fn follow(app: Arc<App>, mut notifier: Notifier) -> anyhow::Result<()> {
     let mut of_runs = app.runs().follow_all(every_event).map_err(|fault| anyhow!(fault.detail))?;
     let mut of_work = app.work().follow_attention().map_err(|fault| anyhow!(fault.detail))?;
+    let mut of_sessions = app.sessions().grown();
     loop {
         let looking = Arc::clone(&app);
         let looked = tokio::task::spawn_blocking(move || waiting(&looking)).await?;
@@ -63,6 +64,7 @@ async fn follow(app: Arc<App>, mut notifier: Notifier) -> anyhow::Result<()> {
             tokio::select! {
                 news = of_runs.next() => news.map(drop),
                 news = of_work.next() => news.map(drop),
+                _ = of_sessions.next() => Ok(()),
             }
         };
         if let Ok(news) = timeout(wait, news).await {

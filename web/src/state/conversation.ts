@@ -233,7 +233,14 @@ const TONES: Readonly<Record<string, "blocked" | "failed" | "done">> = {
   run_finished: "done",
 };
 /** Types that a transcript does not show. */
-const SILENT = new Set(["ctree_node", "ctree_snapshot", "session.driver", "stream.hello", "stream.gap"]);
+const SILENT = new Set([
+  "ctree_node",
+  "ctree_snapshot",
+  "session.driver",
+  "session.watched",
+  "stream.hello",
+  "stream.gap",
+]);
 
 function line(draft: Draft, base: Base, type: string, said: Fields): void {
   // The completion of a turn repeats what the row of the turn shows.

@@ -16,7 +16,7 @@ export interface WorkChoice {
 function isAsked(waiting: Waiting): boolean {
   return waiting.of === "run"
     ? waiting.item.kind === "approval" || waiting.item.kind === "question"
-    : ["waiver_asked", "definitions_changed", "protected_changed"].includes(waiting.item.kind);
+    : ["waiver_asked", "definitions_changed", "protected_changed", "agent_waits"].includes(waiting.item.kind);
 }
 
 /** Both lists together: approvals and questions first, then failures, each oldest first. */
@@ -37,8 +37,8 @@ export function occurrence(waiting: Waiting): string {
 /** A key that stays the same while something waits. */
 export function waitingKey(waiting: Waiting): string {
   if (waiting.of === "run") return itemKey(waiting.item);
-  const { kind, workspace, taskId, stepId, check, project } = waiting.item;
-  return [kind, workspace, taskId, stepId, check, project].map((part) => part ?? "").join(" ");
+  const { kind, workspace, taskId, stepId, check, project, sessionId } = waiting.item;
+  return [kind, workspace, taskId, stepId, check, project, sessionId].map((part) => part ?? "").join(" ");
 }
 
 const WORDS: Record<WorkAttention["kind"], string> = {
@@ -49,6 +49,7 @@ const WORDS: Record<WorkAttention["kind"], string> = {
   flaky_check: "Flaky check",
   doubtful_pass: "Doubtful pass",
   agent_stopped: "Agent stopped",
+  agent_waits: "Agent waits",
 };
 const TONES: Record<WorkAttention["kind"], Tone> = {
   check_failed: "failed",
@@ -58,6 +59,7 @@ const TONES: Record<WorkAttention["kind"], Tone> = {
   flaky_check: "running",
   doubtful_pass: "running",
   agent_stopped: "failed",
+  agent_waits: "blocked",
 };
 
 export function waitingWord(waiting: Waiting): string {
@@ -82,5 +84,6 @@ export function workChoices(item: WorkAttention): WorkChoice[] {
   const order = (asked || item.taskId ? Object.keys(keys) : []) as WorkAnswer[];
   const offered = order.filter((kind) => (item.actions as readonly WorkAnswer[]).includes(kind));
   const found = offered.map((kind) => ({ kind, title: TITLES[kind] ?? kind, keys: keys[kind] ?? "" }));
-  return isAsked({ of: "work", item }) ? found : [...found, { kind: "hide", title: "Hide", keys: "x" }];
+  // An agent is answered where it runs, so a person may not want to see it here.
+  return isAsked({ of: "work", item }) && item.kind !== "agent_waits" ? found : [...found, { kind: "hide", title: "Hide", keys: "x" }];
 }

@@ -18,6 +18,7 @@ use muster_core::{
         id::{CheckName, WorkspaceId},
         step::{Checkpoint, Checkpoints},
     },
+    watched::WatchPolicy,
 };
 use serde::Deserialize;
 use toml::Spanned;
@@ -69,6 +70,15 @@ pub fn read(file: &Path) -> Result<ProjectFile, ProjectFileError> {
     }
 }
 
+/// How much of the sessions in a directory is watched, as its project file says. Nothing is where
+/// the file cannot be read: it may forbid what it cannot say.
+#[must_use]
+pub fn watch_policy(directory: &Path) -> WatchPolicy {
+    let Some(file) = find(directory) else { return WatchPolicy::Full };
+    let written = read_bounded(&file).ok().and_then(|text| toml::from_str(&text).ok());
+    written.map_or(WatchPolicy::Off, |written: WrittenWatch| written.watch)
+}
+
 fn read_bounded(file: &Path) -> io::Result<String> {
     let size = fs::metadata(file)?.len();
     if size > FILE_BYTES_MAX {
@@ -105,6 +115,16 @@ struct WrittenProject {
     checks: BTreeMap<Spanned<String>, WrittenCheck>,
     #[serde(default)]
     protect: WrittenProtection,
+    /// Read on its own, because it concerns no check ([`watch_policy`]).
+    #[serde(rename = "watch")]
+    _watch: Option<WatchPolicy>,
+}
+
+/// The part of a project file that hooks of agents read.
+#[derive(Deserialize)]
+struct WrittenWatch {
+    #[serde(default)]
+    watch: WatchPolicy,
 }
 
 #[derive(Default, Deserialize)]
@@ -237,7 +257,7 @@ fn globs(given: Vec<Spanned<String>>) -> Result<Vec<String>, Problem> {
 mod tests {
     use muster_core::checks::definition::GatePolicy;
 
-    use super::{ProjectFileError, read};
+    use super::{ProjectFileError, WatchPolicy, read, watch_policy};
 
     fn refused(text: &str) -> ProjectFileError {
         let folder = tempfile::tempdir().unwrap();
@@ -288,6 +308,25 @@ mod tests {
             )
         });
         insta::assert_snapshot!(messages.join("\n"));
+    }
+
+    #[test]
+    fn host_watch_6_a_project_says_how_much_of_its_sessions_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("src/deep");
+        std::fs::create_dir_all(&inner).unwrap();
+        assert_eq!(watch_policy(&inner), WatchPolicy::Full);
+        let texts = [
+            ("workspace = \"a\"\n", WatchPolicy::Full),
+            ("watch = \"titles\"\n", WatchPolicy::Titles),
+            ("watch = \"off\"\n[checks.tests]\nrun = \"x\"\n", WatchPolicy::Off),
+            ("watch = \"of\"\n", WatchPolicy::Off),
+            ("watch = \n", WatchPolicy::Off),
+        ];
+        for (text, policy) in texts {
+            std::fs::write(folder.path().join("muster.toml"), text).unwrap();
+            assert_eq!(watch_policy(&inner), policy, "{text}");
+        }
     }
 
     #[test]

@@ -88,7 +88,14 @@ impl WorkDesk<'_> {
         for known in self.0.known_projects()? {
             items.extend(self.of_project(&known)?);
         }
+        items.extend(self.of_sessions()?);
         Ok(attention::sorted(items))
+    }
+
+    /// What agents wait for that a person started.
+    pub fn of_sessions(self) -> RunTold<Vec<WorkAttention>> {
+        let waiting = self.0.sessions().waiting()?;
+        Ok(waiting.iter().map(|(id, waiting)| attention::of_session(id, waiting)).collect())
     }
 
     /// Follows all workspaces. Events after which the list may be another one are not empty.

@@ -15,11 +15,17 @@ pub const SESSION_META: &str = "session.meta";
 pub const SESSION_ENDED: &str = "session.ended";
 /// An outside host has claimed the session, renewed its claim, or released it.
 pub const SESSION_DRIVER: &str = "session.driver";
+/// What is known of the agent whose hooks report the session.
+pub const SESSION_WATCHED: &str = "session.watched";
 /// A turn began.
 pub const TURN_START: &str = "turn_start";
 pub const TURN_END: &str = "turn_end";
 /// An input was accepted.
 pub const USER_MESSAGE: &str = "user_message";
+/// A finished answer.
+pub const ASSISTANT_MESSAGE: &str = "assistant_message";
+/// A tool is called.
+pub const TOOL_CALL: &str = "tool_call";
 /// A tool has returned.
 pub const TOOL_RESULT: &str = "tool_result";
 /// A task or sub-agent changed.

@@ -6,6 +6,7 @@ use super::{
     body::{self, TaskEventBody},
     entity::SessionDriver,
     event::EventBody,
+    watched::WatchReport,
 };
 use crate::{answers::CallKey, ctree::NodeId, todo::WrittenList};
 
@@ -30,6 +31,8 @@ pub enum SessionCommand {
     Claim(HostClaim),
     /// The claim of a host ends.
     Unclaim(Unclaim),
+    /// Records what a hook of an agent reports about its session.
+    Watch(Box<WatchReport>),
     /// Deletes the session (HB-8).
     End,
 }
@@ -230,7 +233,11 @@ impl SessionCommand {
             Self::WriteTodos(write) => write.key.as_ref(),
             Self::Control(control) => control.key.as_ref(),
             Self::Claim(claim) => claim.key.as_ref(),
-            Self::ReportTask(_) | Self::Drive(_) | Self::Unclaim(_) | Self::End => None,
+            Self::ReportTask(_)
+            | Self::Drive(_)
+            | Self::Unclaim(_)
+            | Self::Watch(_)
+            | Self::End => None,
         }
     }
 
@@ -257,6 +264,7 @@ impl SessionCommand {
             Self::ReportTask(_) => body::TASK_EVENT,
             Self::Drive(_) => body::CTREE_SNAPSHOT,
             Self::Claim(_) | Self::Unclaim(_) => body::SESSION_DRIVER,
+            Self::Watch(_) => body::SESSION_WATCHED,
             Self::End => body::SESSION_ENDED,
         }
     }

@@ -10,6 +10,7 @@ mod host;
 mod record;
 mod todo;
 mod turn;
+mod watch;
 
 use super::{
     SessionAggregate, SessionCommand, SessionEvent, SessionKey, SessionRejection,
@@ -41,6 +42,9 @@ pub(super) fn decide(
     if let SessionCommand::Create(create) = command {
         return self::create(draft, create);
     }
+    if let SessionCommand::Watch(report) = command {
+        return watch::watch(draft, (command, report));
+    }
     lookup::session(docs)?;
     if kept(docs, command)?.is_some() {
         return Ok(());
@@ -48,7 +52,7 @@ pub(super) fn decide(
     have_at_hand(docs, command)?;
     let mut draft = CommandDraft::over(draft.reborrow());
     match command {
-        SessionCommand::Create(_) => unreachable!("decided above"),
+        SessionCommand::Create(_) | SessionCommand::Watch(_) => unreachable!("decided above"),
         SessionCommand::Input(input) => self::input(&mut draft, input)?,
         SessionCommand::Record(record) => record::record(&mut draft, record)?,
         SessionCommand::WriteTodos(write) => todo::write(&mut draft, write)?,

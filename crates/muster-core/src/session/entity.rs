@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::receipt::{SessionAnswer, TodoSource};
+use super::{
+    receipt::{SessionAnswer, TodoSource},
+    watched::{ReportPlace, WatchedAgent},
+};
 use crate::{
     Timestamp,
     ctree::{Digest, Runner, TreeNode},
@@ -68,6 +71,12 @@ pub struct Session {
     /// The outside host that drives it, until it releases the session or its lease expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
+    /// The agent whose hooks report the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Box<WatchedAgent>>,
+    /// The newest report of that agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<ReportPlace>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

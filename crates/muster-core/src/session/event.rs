@@ -7,7 +7,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::receipt::{TodoReceipt, TodoSource};
+use super::{
+    receipt::{TodoReceipt, TodoSource},
+    watched::ReportPlace,
+};
 use crate::answers::CallKey;
 
 pub type EventBody = Map<String, Value>;
@@ -72,6 +75,9 @@ pub struct Aside {
     /// The list that its todo update did not change, because it had no revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unapplied: Option<TodoReceipt>,
+    /// The report of a watched agent that it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ReportPlace>,
     /// Whether it sums up a turn rather than the session as a whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sums_up_turn: bool,

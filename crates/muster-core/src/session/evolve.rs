@@ -13,6 +13,7 @@ use super::{
     lookup,
     receipt::{Receipt, SessionAnswer, TodoSource},
     stored_tree::StoredTree,
+    watched::{WaitingSession, WatchedAgent},
 };
 use crate::{
     Documents, Recorded, Unloaded,
@@ -33,6 +34,11 @@ pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loade
             Some(Standing::Open(session)) => session.creation.clone(),
             Some(Standing::Ended { .. }) | None => None,
         };
+        if let Some(Standing::Open(session)) = lookup::standing(docs)?
+            && session.watched.as_ref().is_some_and(|agent| agent.waiting.is_some())
+        {
+            docs.remove(SessionKey::Waiting);
+        }
         let ended = Standing::Ended { at: recorded.at, creation };
         docs.put(SessionKey::Session, SessionDocument::Session(ended));
         return Ok(Planted::default());
@@ -78,6 +84,8 @@ fn begin(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loaded<Planted> 
         tree: TreeSums { max_chars, ..TreeSums::default() },
         creation: creation(recorded),
         lease: None,
+        watched: None,
+        reported: None,
     };
     set_fields(&mut session, data);
     let label = root_label(session.title.as_deref().unwrap_or_default());
@@ -190,6 +198,7 @@ fn settle(
         SessionFact::RunFinished(outcome) => finish(session, outcome),
         SessionFact::Driven(driver) => session.driver = driver,
         SessionFact::Claimed(lease) => session.lease = lease,
+        SessionFact::Watched(agent) => follow_agent(docs, session, recorded, *agent),
         SessionFact::Compiled(text) => session.tree.text = Some(text),
         SessionFact::Pinned { .. } | SessionFact::Plain => {}
     }
@@ -225,6 +234,36 @@ fn finish(session: &mut Session, outcome: SessionStatus) {
         session.turns.outcome = Some(outcome);
     } else {
         session.status = outcome;
+    }
+}
+
+/// Keeps what a report says about its agent; what the agent waits for is in a list of its own.
+fn follow_agent(
+    docs: &mut Docs,
+    session: &mut Session,
+    recorded: &Recorded<SessionEvent>,
+    agent: WatchedAgent,
+) {
+    match &agent.waiting {
+        Some(wait) => {
+            let waiting = WaitingSession::of(session, &agent, wait);
+            docs.put(SessionKey::Waiting, SessionDocument::Waiting(Box::new(waiting)));
+        }
+        None if session.watched.as_ref().is_some_and(|known| known.waiting.is_some()) => {
+            docs.remove(SessionKey::Waiting);
+        }
+        None => {}
+    }
+    if agent.ended.is_some() {
+        session.status = SessionStatus::Completed;
+    } else if session.watched.as_ref().is_some_and(|known| known.ended.is_some())
+        && session.turns.running.is_none()
+    {
+        session.status = SessionStatus::Idle;
+    }
+    session.watched = Some(Box::new(agent));
+    if let Some(place) = &recorded.event.aside.report {
+        session.reported = Some(place.clone());
     }
 }
 

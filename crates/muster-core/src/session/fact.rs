@@ -6,6 +6,7 @@ use super::{
     SessionEvent, body,
     entity::{Lease, SessionDriver, SessionStatus, TextHashes},
     event::EventBody,
+    watched::WatchedAgent,
 };
 use crate::{
     Timestamp,
@@ -52,6 +53,8 @@ pub(super) enum SessionFact<'a> {
     Driven(Option<SessionDriver>),
     /// A host drives the session, or none does any more.
     Claimed(Option<Lease>),
+    /// The hooks of an agent reported something.
+    Watched(Box<WatchedAgent>),
     /// The tree was compiled.
     Compiled(TextHashes),
     /// Nothing changes.
@@ -76,6 +79,7 @@ impl SessionEvent {
                 true => SessionFact::TurnSummedUp { summary },
                 false => SessionFact::Completed { summary },
             }),
+            body::SESSION_WATCHED => Some(SessionFact::Watched(Box::new(watched(data)))),
             body::SESSION_DRIVER => Some(SessionFact::Claimed(lease(data))),
             body::RUN_FINISHED => Some(SessionFact::RunFinished(outcome(data))),
             body::CTREE_SNAPSHOT => {
@@ -138,6 +142,13 @@ fn driven(data: &EventBody) -> Option<SessionFact<'_>> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             Some(SessionFact::Driven(None))
         }
+    }
+}
+
+fn watched(data: &EventBody) -> WatchedAgent {
+    match serde_json::from_value(Value::Object(data.clone())) {
+        Ok(agent) => agent,
+        Err(error) => unreachable!("only the server writes this event: {error}"),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     SessionAggregate, SessionDocument, SessionKey, SessionRejection,
     entity::{HistoryEntry, Session, Standing, StoredNode},
+    watched::WaitingSession,
 };
 use crate::{
     Documents, ListQuery, Unloaded, WorkRefusal,
@@ -91,6 +92,11 @@ impl SessionDocument {
     /// The node it is, if it is one.
     pub fn as_node(&self) -> Option<&StoredNode> {
         if let Self::Node(node) = self { Some(node) } else { None }
+    }
+
+    /// What an agent waits for, if it is that.
+    pub fn as_waiting(&self) -> Option<&WaitingSession> {
+        if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
     }
 
     /// The session it is, if it is one that lives.

@@ -38,6 +38,21 @@ pub fn perform(
     Ok(SessionCommandResult { receipt: Receipt::of(main), replayed: false })
 }
 
+/// Records a report of a watched agent; returns whether it was new.
+pub fn take_report(
+    draft: &mut Draft<'_, SessionAggregate>,
+    report: &SessionCommand,
+) -> Result<bool, WorkRefusal<SessionAggregate>> {
+    let SessionCommand::Watch(watch) = report else { unreachable!("{report:?} is not a report") };
+    if let (Some(Standing::Open(session)), Some(place)) =
+        (lookup::standing(draft.documents())?, &watch.place)
+        && session.reported.as_ref().is_some_and(|newest| place.is_behind(newest))
+    {
+        return Ok(false);
+    }
+    perform(draft, report).map(|_| true)
+}
+
 /// The receipt of an earlier call with the same key or event id.
 pub(super) fn kept(
     docs: &Documents<SessionAggregate>,
@@ -66,7 +81,7 @@ fn lookup_unless_new(
     command: &SessionCommand,
 ) -> Result<(), WorkRefusal<SessionAggregate>> {
     match command {
-        SessionCommand::Create(_) => Ok(()),
+        SessionCommand::Create(_) | SessionCommand::Watch(_) => Ok(()),
         SessionCommand::Input(_)
         | SessionCommand::Record(_)
         | SessionCommand::WriteTodos(_)

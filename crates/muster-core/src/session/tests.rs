@@ -7,6 +7,7 @@ mod records;
 mod text;
 mod todos;
 mod turns;
+mod watched;
 
 use serde_json::{Map, Value};
 

@@ -116,7 +116,9 @@ fn of_work(item: &WorkAttention) -> WaitingItem {
     let task = item.task_id.map(|id| id.to_string()).unwrap_or_default();
     let word = serde_json::to_value(item.kind).unwrap_or_default();
     let kind = word.as_str().unwrap_or_default().to_owned();
-    let place = [&item.path, &item.check, &item.project].map(|part| part.as_deref().unwrap_or("-"));
+    let session = item.session_id.as_ref().map(ToString::to_string);
+    let place = [&item.path, &item.check, &item.project, &session];
+    let place = place.map(|part| part.as_deref().unwrap_or("-"));
     WaitingItem {
         key: format!("{kind} {} {task} {}", item.workspace, place.join(" ")),
         kind,

@@ -3,6 +3,7 @@
 mod guard;
 mod input;
 mod pre_tool_use;
+mod report;
 mod session_start;
 mod stop;
 mod unproven;
@@ -12,8 +13,10 @@ use std::{process::ExitCode, time::Duration};
 use clap::{Args, Subcommand};
 
 pub(crate) use guard::{guarded, misused};
+pub(crate) use report::run_as_written;
 
 use crate::{
+    arguments::GlobalFlags,
     config::{Settings, TOOLSET},
     output,
     people::{InWorkspace, OpenWorkspace},
@@ -78,6 +81,12 @@ enum Event {
     /// For agents that ask before they mark one of their own tasks as completed. It looks at
     /// checks as `muster hook stop` does, and counts for the same three times.
     TaskCompleted(CheckWait),
+    /// Report what an agent does, for the list of sessions
+    ///
+    /// The hook's JSON is on stdin. It is left in the storage folder, where a running server finds
+    /// it at once and any other command later. Nothing is printed, the exit code is 0,
+    /// and the command ends after a quarter of a second at the latest.
+    Report(report::ReportCall),
 }
 
 /// How long a hook may run checks.
@@ -101,14 +110,28 @@ impl Hook {
     pub(crate) fn gate(&self) -> Option<ExitCode> {
         match &self.event {
             Event::PreToolUse(asking) => Some(pre_tool_use::run(asking)),
-            Event::SessionStart | Event::Stop(_) | Event::TaskCompleted(_) => None,
+            Event::SessionStart | Event::Stop(_) | Event::TaskCompleted(_) | Event::Report(_) => {
+                None
+            }
+        }
+    }
+
+    /// The exit code of a hook that only reports. It may take no time, so nothing else is set up
+    /// before it either.
+    pub(crate) fn report(&self, shared: &GlobalFlags) -> Option<ExitCode> {
+        match &self.event {
+            Event::Report(call) => Some(report::run(shared.clone(), &self.place, call)),
+            Event::SessionStart
+            | Event::PreToolUse(_)
+            | Event::Stop(_)
+            | Event::TaskCompleted(_) => None,
         }
     }
 
     /// How long the hook may take in all.
     pub(crate) fn limit(&self) -> Duration {
         match &self.event {
-            Event::SessionStart | Event::PreToolUse(_) => OWN_TIME_MAX,
+            Event::SessionStart | Event::PreToolUse(_) | Event::Report(_) => OWN_TIME_MAX,
             Event::Stop(wait) | Event::TaskCompleted(wait) => wait.time() + OWN_TIME_MAX,
         }
     }
@@ -139,5 +162,6 @@ pub(crate) fn run(settings: &Settings, hook: &Hook) -> anyhow::Result<ExitCode> 
             stop::task_completed(&desk, (settings.get(&TOOLSET)?.value, wait.time()))
         }
         Event::PreToolUse(asking) => Ok(pre_tool_use::run(asking)),
+        Event::Report(call) => Ok(report::run(settings.shared().clone(), &hook.place, call)),
     }
 }

@@ -36,7 +36,7 @@ use crate::{
     local_server::WrittenDown,
     notifications, output, run_settings,
     stop::StopRequest,
-    storage,
+    storage, watching,
 };
 
 /// How long calls whose clients left may take to end.
@@ -315,10 +315,12 @@ async fn answer(
     }
     let page = format!("{}/#/attention", server.base_url());
     let notifying = tokio::spawn(notifications::run(Arc::clone(&app), manner.notify, page));
+    let watching = tokio::spawn(watching::run(Arc::clone(&app)));
     let checks = Arc::clone(app.checks());
     let stop = async move {
         stop.wait().await;
         notifying.abort();
+        watching.abort();
         tracing::info!("stopping after the requests in progress; Ctrl-C again stops at once");
         // Before the streams end, so that their readers see how the runs end (RUNS-REC-4).
         runs.shut_down().await;

@@ -17,7 +17,7 @@ use crate::{
     config::{CTREES_MAX_CHARS, Settings},
     person,
     screen::spelled_out,
-    storage,
+    storage, watching,
 };
 
 /// Work with one session
@@ -91,13 +91,13 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
             crate::output::print(&format!("{}\n", made.id))?;
         }
         Action::Show { id } => {
-            let app = storage::open_existing(settings)?;
+            let app = watching::open(settings)?;
             let id = named(id)?;
             crate::output::print_json(&or_fault(app.sessions().show(&id))?)?;
         }
         Action::Watch(watch) => return watch::run(settings, watch),
         Action::Say { id, text } => {
-            let app = storage::open_existing(settings)?;
+            let app = watching::open(settings)?;
             let input = SessionInput { text: text.clone(), source: None, key: None };
             let said = app.sessions().say(&named(id)?, input).map_err(|fault| match fault {
                 InputFault::Session(fault) => refused(fault),
@@ -118,7 +118,7 @@ pub(crate) fn run(settings: &Settings, session: &SessionCommandLine) -> anyhow::
 
 /// Deletes a session that a person, or a flag, says yes to.
 fn delete(settings: &Settings, id: &str, is_certain: bool) -> anyhow::Result<ExitCode> {
-    let app = storage::open_existing(settings)?;
+    let app = watching::open(settings)?;
     let shown = or_fault(app.sessions().show(&named(id)?))?;
     if !is_certain {
         let title = shown.title.as_deref().map(|title| format!(" {}", spelled_out(title)));

@@ -11,13 +11,15 @@ use super::session::or_fault;
 use crate::{
     config::Settings,
     people::Look,
-    screen::{Screen, Tone, cut, fill},
-    storage,
+    screen::{Screen, Tone, cut, fill, spelled_out},
+    watching,
 };
 
 /// Columns of an id and of a status.
 const ID_COLUMNS: usize = 36;
 const STATUS_COLUMNS: usize = 9;
+/// Columns of what an agent is doing.
+const STATE_COLUMNS: usize = 50;
 
 /// List the sessions, newest first
 ///
@@ -57,7 +59,7 @@ pub(crate) struct SessionsCommand {
 
 /// Prints the list.
 pub(crate) fn run(settings: &Settings, sessions: &SessionsCommand) -> anyhow::Result<ExitCode> {
-    let app = storage::open_existing(settings)?;
+    let app = watching::open(settings)?;
     let request = sessions.request();
     let SessionPage { sessions: found, next } = or_fault(app.sessions().list(&request))?;
     sessions.look.print(&found, |screen| {
@@ -118,6 +120,13 @@ pub(super) fn status(screen: Screen, status: SessionStatus) -> String {
     screen.paint(tone, &fill(status.word(), STATUS_COLUMNS))
 }
 
+/// What the agent of a watched session is up to.
+fn watched_state(session: &SessionObject) -> Option<String> {
+    let waiting = session.waiting.as_ref().map(|waiting| format!("waits: {}", waiting.text));
+    let state = waiting.or_else(|| session.doing.clone());
+    state.map(|state| cut(&spelled_out(&state), STATE_COLUMNS))
+}
+
 fn line(screen: Screen, session: &SessionObject) -> anyhow::Result<String> {
     let id = fill(session.session_id.as_str(), ID_COLUMNS);
     let todos = format!("{}/{}", session.todos.done, session.todos.total);
@@ -128,6 +137,11 @@ fn line(screen: Screen, session: &SessionObject) -> anyhow::Result<String> {
     write!(text, "  {}", screen.paint(Tone::Faint, &numbers)).context("a line of text")?;
     if let Some(title) = &session.title {
         write!(text, "  {}", cut(title, 60)).context("a line of text")?;
+    }
+    if let Some(host) = session.host {
+        let state = watched_state(session).unwrap_or_default();
+        let note = format!("  {} {state}", host.name());
+        write!(text, "{}", screen.paint(Tone::Faint, note.trim_end())).context("a line of text")?;
     }
     text.push('\n');
     Ok(text)

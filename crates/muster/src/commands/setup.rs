@@ -3,6 +3,7 @@
 mod agents;
 mod file;
 mod json;
+mod plugin;
 mod removal;
 mod section;
 mod toml;
@@ -75,10 +76,12 @@ pub(crate) struct SetupCommand {
 pub(super) enum Agent {
     /// Claude Code: MCP server and hooks
     Claude,
-    /// Codex CLI: MCP server and hook; codex asks you once to trust the hook
+    /// Codex CLI: MCP server and hooks; codex asks you once to trust them
     Codex,
-    /// Gemini CLI: MCP server and hook
+    /// Gemini CLI: MCP server and hooks
     Gemini,
+    /// opencode: MCP server and a plugin that reports its sessions
+    Opencode,
 }
 
 impl Agent {
@@ -88,14 +91,15 @@ impl Agent {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
         }
     }
 
     /// What is left to do in the agent itself.
     fn remark(self) -> &'static str {
         match self {
-            Self::Codex => "codex runs a hook only after you trusted it: type /hooks in codex.\n",
-            Self::Claude | Self::Gemini => "",
+            Self::Codex => "codex runs hooks only after you trusted them: type /hooks in codex.\n",
+            Self::Claude | Self::Gemini | Self::Opencode => "",
         }
     }
 
@@ -155,9 +159,13 @@ fn remove(
     installation: &AgentInstallation,
 ) -> anyhow::Result<ExitCode> {
     let agents = agent.map_or_else(|| Agent::value_variants().to_vec(), |agent| vec![agent]);
-    let mut removals = Vec::new();
+    let mut removals: Vec<(PathBuf, FileRemoval)> = Vec::new();
     for agent in agents {
         for change in installation.changes(agent)? {
+            // Agents that read the same instructions share their file.
+            if removals.iter().any(|(file, _)| *file == change.file) {
+                continue;
+            }
             // All of them are looked at before any is changed.
             let removal = FileRemoval::of(&change)?;
             removals.push((change.file, removal));

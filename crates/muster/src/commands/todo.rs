@@ -18,7 +18,7 @@ use crate::{
     output,
     people::{Look, arguments},
     screen::{Screen, Tone},
-    storage,
+    watching,
 };
 
 /// Show or write a session's todo list
@@ -70,7 +70,7 @@ struct TodoWriteCall<'a> {
 
 /// Runs the command.
 pub(crate) fn run(settings: &Settings, todo: &Todo) -> anyhow::Result<ExitCode> {
-    let app = storage::open_existing(settings)?;
+    let app = watching::open(settings)?;
     match &todo.action {
         Action::Show { id, scope } => {
             let id = match id {

@@ -10,6 +10,7 @@ mod views;
 use std::{net::SocketAddr, path::PathBuf};
 
 use muster_api::{Toolset, WorkspaceId, checks::PROOF_LOG_DAYS_DEFAULT};
+use muster_core::watched::WatchPolicy;
 use muster_http::{AllowedHost, AllowedOrigin};
 
 pub(crate) use network::{
@@ -36,7 +37,7 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in display order.
-pub(crate) static ALL: [&dyn AnySetting; 35] = [
+pub(crate) static ALL: [&dyn AnySetting; 36] = [
     &STORAGE_DIR,
     &WORKSPACE,
     &LOG_FILTER,
@@ -67,6 +68,7 @@ pub(crate) static ALL: [&dyn AnySetting; 35] = [
     &TODO_PREVIEW_STRATEGY,
     &TODO_FOLLOW,
     &PROOF_LOG_DAYS,
+    &WATCH,
     &NOTIFY_DESKTOP,
     &NOTIFY_COMMAND,
     &NOTIFY_WEBHOOK,
@@ -87,6 +89,21 @@ pub(crate) static PROOF_LOG_DAYS: Setting<u64> = Setting {
     },
     reading: Reading::plain(readers::positive, |_| Sourced::default(PROOF_LOG_DAYS_DEFAULT)),
     show: |number| ShownValue::Number(*number),
+};
+
+/// How much of the sessions of agents is watched (HOST-WATCH-6).
+pub(crate) static WATCH: Setting<WatchPolicy> = Setting {
+    row: SettingRow {
+        name: "watch",
+        variables: &["MUSTER_WATCH"],
+        allowed: "full, titles or off",
+        default: "full",
+        help: "What hooks keep of the agents that you start: everything, only names, times, todo \
+               lists and states, or nothing; watch in a muster.toml can only keep less",
+        ..SettingRow::PLAIN
+    },
+    reading: Reading::plain(readers::watch, |_| Sourced::default(WatchPolicy::Full)),
+    show: |policy| ShownValue::text(policy.word()),
 };
 
 /// The folder of the store; `None` when the home folder is unknown.

@@ -7,7 +7,7 @@ use muster_api::{
     Toolset, WorkspaceId,
     notify::{QuietHours, WebhookUrl},
 };
-use muster_core::{AUTHOR_NAME_CHARS_MAX, text::trim, todo::view::Strategy};
+use muster_core::{AUTHOR_NAME_CHARS_MAX, text::trim, todo::view::Strategy, watched::WatchPolicy};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::LogFormat;
@@ -117,6 +117,11 @@ pub(super) fn quiet_hours(text: &OsStr) -> Option<Option<QuietHours>> {
 /// A toolset by its name.
 pub(super) fn toolset(text: &OsStr) -> Option<Toolset> {
     trimmed(text)?.parse().ok()
+}
+
+/// How much is watched, by its word.
+pub(super) fn watch(text: &OsStr) -> Option<WatchPolicy> {
+    WatchPolicy::of_word(trimmed(text)?)
 }
 
 /// A whole number from 1.

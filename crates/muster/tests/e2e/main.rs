@@ -41,5 +41,6 @@ mod teams;
 mod terminal;
 mod transfer;
 mod tutorial;
+mod watched;
 mod work;
 mod workspaces;

@@ -7,9 +7,11 @@
 mod cases;
 mod cli;
 mod codex_alone;
+mod person;
 mod stage;
 #[cfg(target_os = "linux")]
 mod stopping;
+mod watched;
 mod wire;
 mod worktree;
 

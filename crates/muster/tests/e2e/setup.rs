@@ -28,7 +28,9 @@ impl Home {
     fn setup(&self, words: &[&str]) -> Output {
         let mut command = muster(&["setup"]);
         command.args(words).env("HOME", self.path());
-        for variable in ["XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR"] {
+        for variable in
+            ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR"]
+        {
             command.env_remove(variable);
         }
         command.output().unwrap()
@@ -74,7 +76,7 @@ impl Home {
 #[test]
 fn showing_writes_nothing() {
     let home = Home::new();
-    for agent in ["claude", "codex", "gemini"] {
+    for agent in ["claude", "codex", "gemini", "opencode"] {
         let shown = home.done(&[agent]);
         assert!(shown.contains("--write") && shown.contains("\"mcp\""), "{shown}");
     }
@@ -112,8 +114,8 @@ fn claude_gets_the_server_and_the_hooks_beside_its_own_settings() {
     assert_eq!(home.files(), files, "a second time writes nothing");
     home.done(&["claude", "--workspace", "v", "--write"]);
     let hooks = &home.json(".claude/settings.json")["hooks"];
-    assert_eq!(hooks["Stop"].as_array().unwrap().len(), 1, "{hooks}");
-    assert!(hooks["Stop"].to_string().contains("--workspace v"), "{hooks}");
+    assert_eq!(hooks["Stop"].as_array().unwrap().len(), 2, "{hooks}");
+    assert!(!hooks.to_string().contains("--workspace w"), "{hooks}");
     assert!(home.files().contains(&".claude.json.before-muster-2".to_owned()));
 }
 
@@ -181,11 +183,58 @@ fn codex_and_gemini_get_a_hook_beside_their_own() {
         home.done(&[agent, "--write"]);
         let command = format!("{program} hook stop");
         let ours = json!({"type": "command", "command": command, "timeout": timeout});
-        let expected = json!([own, {"hooks": [ours]}]);
+        let command = format!("{program} hook report {agent}");
+        let reports = json!({"type": "command", "command": command, "timeout": timeout / 12});
+        let expected = json!([own, {"hooks": [ours]}, {"hooks": [reports]}]);
         assert_eq!(home.json(file)["hooks"][event], expected, "{agent}");
         home.done(&[agent, "--write"]);
         assert_eq!(home.json(file)["hooks"][event], expected, "{agent}");
     }
+}
+
+#[test]
+fn every_event_of_an_agent_is_reported_beside_its_gates() {
+    let program = path().to_str().unwrap();
+    let files = [
+        ("claude", ".claude/settings.json", "SessionEnd", 16),
+        ("codex", ".codex/hooks.json", "PermissionRequest", 8),
+        ("gemini", ".gemini/settings.json", "BeforeTool", 8),
+    ];
+    for (agent, file, event, events) in files {
+        let home = Home::new();
+        home.done(&[agent, "--write"]);
+        let hooks = &home.json(file)["hooks"];
+        let command = format!("{program} hook report {agent}");
+        assert_eq!(hooks[event][0]["hooks"][0]["command"], command, "{hooks}");
+        assert_eq!(hooks.as_object().unwrap().len(), events, "{hooks}");
+        home.done(&["--remove"]);
+        assert_eq!(home.files(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn opencode_gets_the_server_and_a_plugin_that_reports() {
+    let home = Home::new();
+    let old = "{\"$schema\": \"x\",  \"mcp\": {\"other\": {\"type\": \"local\"}}}";
+    home.write(".config/opencode/opencode.json", old);
+    home.write(".config/opencode/plugins/mine.js", "export const Mine = 1;\n");
+    let files = home.files();
+    home.done(&["opencode", "--workspace", "w", "--write"]);
+    let program = path().to_str().unwrap();
+    let server = &home.json(".config/opencode/opencode.json")["mcp"]["muster"];
+    let command = json!([program, "mcp", "--workspace", "w"]);
+    assert_eq!(*server, json!({"type": "local", "command": command, "enabled": true}));
+    let plugin = home.path().join(".config/opencode/plugins/muster.js");
+    let text = fs::read_to_string(&plugin).unwrap();
+    let words = json!([program, "hook", "report", "opencode", "--workspace", "w"]);
+    assert!(text.contains(&format!("const COMMAND = {words};")), "{text}");
+    fs::write(&plugin, text.replace("session.idle", "session.rests")).unwrap();
+    home.done(&["opencode", "--workspace", "w", "--write"]);
+    assert_eq!(fs::read_to_string(&plugin).unwrap(), text, "an older plugin is replaced");
+    home.done(&["--remove", "--workspace", "w"]);
+    assert_eq!(home.files(), files);
+    let left = fs::read_to_string(home.path().join(".config/opencode/opencode.json")).unwrap();
+    assert_eq!(left, old);
 }
 
 #[test]
@@ -201,7 +250,7 @@ fn a_project_has_files_and_a_workspace_of_its_own() {
     let home = Home::new();
     let project = home.path().join("rocket");
     fs::create_dir(&project).unwrap();
-    for agent in ["claude", "codex", "gemini"] {
+    for agent in ["claude", "codex", "gemini", "opencode"] {
         home.done(&[agent, "--dir", project.to_str().unwrap(), "--write"]);
     }
     let names = [
@@ -210,9 +259,11 @@ fn a_project_has_files_and_a_workspace_of_its_own() {
         ".codex/hooks.json",
         ".gemini/settings.json",
         ".mcp.json",
+        ".opencode/plugins/muster.js",
         "AGENTS.md",
         "CLAUDE.md",
         "GEMINI.md",
+        "opencode.json",
     ];
     assert_eq!(home.files(), names.map(|name| format!("rocket/{name}")));
     let server = &home.json("rocket/.mcp.json")["mcpServers"]["muster"];
@@ -267,7 +318,7 @@ fn what_was_written_is_taken_out_byte_for_byte() {
     }
     let files = home.files();
     let dir = ["--dir", project.to_str().unwrap()];
-    for agent in ["claude", "codex", "gemini"] {
+    for agent in ["claude", "codex", "gemini", "opencode"] {
         home.done(&[&[agent, "--write"], &dir[..]].concat());
     }
     let section = fs::read_to_string(project.join("CLAUDE.md")).unwrap();

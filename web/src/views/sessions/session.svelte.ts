@@ -17,6 +17,7 @@ const TREE = new Set(["ctree_node", "ctree_snapshot", "task_event"]);
 const TELLING = new Set([
   "session.meta",
   "session.driver",
+  "session.watched",
   "turn_start",
   "turn_end",
   "completion",

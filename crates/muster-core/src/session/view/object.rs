@@ -11,7 +11,9 @@ use crate::{
         SessionId,
         entity::{Session, SessionDriver, SessionStatus, Tally},
         lookup,
+        watched::{WatchedEnd, WatchedWait},
     },
+    watched::{WaitReason, WatchedProgram},
 };
 
 /// A session as callers see it; null where there is nothing.
@@ -46,9 +48,40 @@ pub struct SessionObject {
     pub queued_inputs: usize,
     /// Counts over all of its todo lists.
     pub todos: TodoCount,
-    /// Its folder.
+    /// Its folder; of a session with a `host` the workspace that its directory belongs to.
     pub workspace: Option<String>,
     pub driver: Option<ShownDriver>,
+    /// The program whose hooks report the session, when a person started it.
+    pub host: Option<WatchedProgram>,
+    pub host_version: Option<String>,
+    /// The program's own id of the session.
+    pub native_id: Option<String>,
+    /// Where the agent works.
+    pub directory: Option<String>,
+    /// What the agent is doing.
+    pub doing: Option<String>,
+    pub waiting: Option<ShownWait>,
+    pub ended: Option<ShownEnd>,
+}
+
+/// What an agent waits for; it is answered where the agent runs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ShownWait {
+    pub kind: WaitReason,
+    #[schemars(extend("format" = "date-time"))]
+    pub since: String,
+    pub text: String,
+}
+
+/// How a watched session ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ShownEnd {
+    #[schemars(extend("format" = "date-time"))]
+    pub at: String,
+    /// In the program's words.
+    pub reason: String,
 }
 
 /// Who drives a session.
@@ -102,6 +135,7 @@ impl SessionObject {
     /// The object of a session with these counts over its todo lists. The session itself only knows
     /// those of its main list.
     pub fn of(id: &SessionId, session: &Session, todos: Tally) -> Self {
+        let agent = session.watched.as_deref();
         Self {
             session_id: id.clone(),
             status: session.status,
@@ -119,7 +153,26 @@ impl SessionObject {
             todos: TodoCount { done: todos.done, total: todos.total },
             workspace: session.workspace.clone(),
             driver: ShownDriver::of(session),
+            host: agent.map(|agent| agent.host),
+            host_version: agent.and_then(|agent| agent.host_version.clone()),
+            native_id: agent.map(|agent| agent.native_id.clone()),
+            directory: agent.and_then(|agent| agent.directory.clone()),
+            doing: agent.and_then(|agent| agent.doing.clone()),
+            waiting: agent.and_then(|agent| agent.waiting.as_ref()).map(ShownWait::of),
+            ended: agent.and_then(|agent| agent.ended.as_ref()).map(ShownEnd::of),
         }
+    }
+}
+
+impl ShownWait {
+    fn of(wait: &WatchedWait) -> Self {
+        Self { kind: wait.kind, since: wait.since_ms.rfc3339(), text: wait.text.clone() }
+    }
+}
+
+impl ShownEnd {
+    fn of(end: &WatchedEnd) -> Self {
+        Self { at: end.at_ms.rfc3339(), reason: end.reason.clone() }
     }
 }
 

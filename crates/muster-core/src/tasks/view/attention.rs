@@ -17,6 +17,7 @@ pub use checks::of_checks;
 use crate::{
     Timestamp,
     run::moment::Moment,
+    session::{SessionId, watched::WaitingSession},
     tasks::{
         check_gate::WaiverRequest,
         entity::{Task, TaskStatus},
@@ -25,6 +26,7 @@ use crate::{
         stop::UnprovenStop,
     },
     text,
+    watched::WaitReason,
 };
 
 /// Characters of a title.
@@ -51,6 +53,8 @@ pub enum WorkAttentionKind {
     DoubtfulPass,
     /// An agent stopped although the checks of its step do not hold.
     AgentStopped,
+    /// An agent that a person started waits for an answer where it runs.
+    AgentWaits,
 }
 
 /// What a person can do about it.
@@ -100,6 +104,10 @@ pub struct WorkAttention {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub project: Option<String>,
+    /// The session of the agent that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub session_id: Option<SessionId>,
     /// What happened, in one line.
     pub title: String,
     /// What a person can do, in one line.
@@ -126,6 +134,7 @@ impl WorkAttention {
             check: None,
             check_run: None,
             project: None,
+            session_id: None,
             title: text::cut(title, TITLE_CHARS_MAX),
             advice: advice.to_owned(),
             actions: actions.to_vec(),
@@ -226,6 +235,36 @@ fn agent_stopped(
         Some(check) => item.about(check, None),
         None => item,
     })
+}
+
+/// What an agent that a person started waits for: an answer in the place where it runs.
+#[must_use]
+pub fn of_session(id: &SessionId, waiting: &WaitingSession) -> WorkAttention {
+    let host = waiting.host.name();
+    let what = &waiting.wait.text;
+    let title = match waiting.wait.kind {
+        WaitReason::Permission => format!("{host} asks for permission: {what}"),
+        WaitReason::Question => format!("{host} asks: {what}"),
+        WaitReason::Plan => format!("{host} has {what}"),
+        WaitReason::Prompt => format!("{host} waits for your next message"),
+    };
+    let session = waiting.title.as_deref().unwrap_or("a session without a title");
+    let place = match &waiting.directory {
+        Some(directory) => format!("in the terminal of {host} in {directory}"),
+        None => format!("in the terminal of {host}"),
+    };
+    let advice = format!("Answer {place} ({session}).");
+    let kind = WorkAttentionKind::AgentWaits;
+    let workspace = waiting.workspace.as_deref().and_then(|name| name.parse().ok());
+    let of_directory = || waiting.directory.as_deref().and_then(WorkspaceId::named_after);
+    let of_host = || WorkspaceId::named_after(host);
+    let workspace = workspace.or_else(of_directory).or_else(of_host);
+    let Some(workspace) = workspace else {
+        unreachable!("the name of a host is that of a workspace")
+    };
+    let item =
+        WorkAttention::new(kind, &workspace, (&title, waiting.wait.since_ms), (&advice, &[]));
+    WorkAttention { session_id: Some(id.clone()), ..item }
 }
 
 /// The list, oldest first.

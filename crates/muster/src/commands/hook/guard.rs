@@ -9,7 +9,7 @@ use crate::output;
 
 /// Events whose hooks must never stand in the way of an agent. Not the gate before calls, which
 /// refuses whatever fails.
-const HARMLESS: [&str; 3] = ["session-start", "stop", "task-completed"];
+const HARMLESS: [&str; 4] = ["session-start", "stop", "task-completed", "report"];
 
 /// Runs a hook. Its exit code counts only if it was decided in time.
 pub(crate) fn guarded(

@@ -84,6 +84,12 @@ fn words(event: &WatchedEvent) -> String {
         "completion" => {
             data.get("summary").map(|summary| word(summary, "reason")).unwrap_or_default()
         }
+        "session.watched" => {
+            let waiting =
+                data.get("waiting").map(|waiting| format!("waits: {}", word(waiting, "text")));
+            let ended = data.get("ended").map(|ended| format!("ended: {}", word(ended, "reason")));
+            ended.or(waiting).unwrap_or_else(|| said("doing").to_owned())
+        }
         _ => compact(Some(&Value::Object(data.clone()))),
     }
 }

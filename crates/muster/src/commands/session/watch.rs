@@ -1,6 +1,6 @@
 //! `muster session watch`: a session's events as they happen, one per line.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
 use muster_api::{App, Batch, Encoded, EventRow, News, session_event_text};
@@ -14,7 +14,7 @@ use super::{
     line::{self, WatchedEvent},
     named, or_fault,
 };
-use crate::{config::Settings, output, people::Look, screen::Screen, storage};
+use crate::{config::Settings, output, people::Look, screen::Screen, watching};
 
 /// Follow a session's events until Ctrl+C
 ///
@@ -39,7 +39,7 @@ pub(super) struct WatchSession {
 
 /// Prints events until the session ends or the person stops it.
 pub(super) fn run(settings: &Settings, watch: &WatchSession) -> anyhow::Result<ExitCode> {
-    let app = storage::open_existing(settings)?;
+    let app = Arc::new(watching::open(settings)?);
     let id = named(&watch.id)?;
     let last = or_fault(app.sessions().show(&id))?.last_seq;
     let after = last.saturating_sub(watch.replay.unwrap_or(0));
@@ -49,6 +49,8 @@ pub(super) fn run(settings: &Settings, watch: &WatchSession) -> anyhow::Result<E
     runtime.block_on(async {
         tokio::select! {
             followed = follow(&app, &id, (after, until), &shown) => followed,
+            // Without a server this is what takes the reports of the session's agent.
+            () = watching::run(Arc::clone(&app)) => Ok(()),
             _ = signal::ctrl_c() => Ok(()),
         }
     })?;

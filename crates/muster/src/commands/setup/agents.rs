@@ -4,12 +4,12 @@ use std::{env, path::PathBuf};
 
 use anyhow::Context as _;
 use muster_api::WorkspaceId;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Agent,
     file::{FileChange, FileEdit},
-    json, section,
+    json, plugin, section,
     toml::ServerTable,
 };
 use crate::{commands::hook::HOST_SECONDS, config::Settings, storage};
@@ -18,6 +18,48 @@ use crate::{commands::hook::HOST_SECONDS, config::Settings, storage};
 pub(super) const SERVER: &str = "muster";
 /// Seconds that an agent waits for the hook at the start of a session.
 const START_TIMEOUT_SECONDS: u64 = 30;
+
+/// Seconds after which an agent gives a report up; it takes a quarter of one at most.
+const REPORT_SECONDS: u64 = 5;
+
+/// Events of each agent that are reported.
+const CLAUDE_EVENTS: [&str; 15] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PermissionRequest",
+    "Notification",
+    "Stop",
+    "StopFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "TaskCreated",
+    "PreCompact",
+    "PostCompact",
+    "SessionEnd",
+];
+const CODEX_EVENTS: [&str; 8] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "Stop",
+    "PreCompact",
+    "PostCompact",
+];
+const GEMINI_EVENTS: [&str; 8] = [
+    "SessionStart",
+    "BeforeAgent",
+    "BeforeTool",
+    "AfterTool",
+    "AfterAgent",
+    "Notification",
+    "PreCompress",
+    "SessionEnd",
+];
 
 /// How an agent's configuration refers to this installation.
 pub(super) struct AgentInstallation {
@@ -51,6 +93,7 @@ impl AgentInstallation {
             Agent::Claude => self.claude()?,
             Agent::Codex => self.codex()?,
             Agent::Gemini => vec![self.gemini()?],
+            Agent::Opencode => self.opencode()?,
         };
         changes.extend(self.instructions(agent));
         Ok(changes)
@@ -61,7 +104,7 @@ impl AgentInstallation {
     fn instructions(&self, agent: Agent) -> Option<FileChange> {
         let name = match agent {
             Agent::Claude => "CLAUDE.md",
-            Agent::Codex => "AGENTS.md",
+            Agent::Codex | Agent::Opencode => "AGENTS.md",
             Agent::Gemini => "GEMINI.md",
         };
         let file = self.project.as_ref()?.join(name);
@@ -79,11 +122,12 @@ impl AgentInstallation {
         };
         let mut server = self.server();
         server.shift_insert(0, "type".to_owned(), json!("stdio"));
-        let hooks = json!({
-            "SessionStart": self.hook("session-start", START_TIMEOUT_SECONDS),
-            "Stop": self.hook("stop", HOST_SECONDS),
-            "TaskCompleted": self.hook("task-completed", HOST_SECONDS),
-        });
+        let gates = [
+            ("SessionStart", self.hook("session-start", START_TIMEOUT_SECONDS)),
+            ("Stop", self.hook("stop", HOST_SECONDS)),
+            ("TaskCompleted", self.hook("task-completed", HOST_SECONDS)),
+        ];
+        let hooks = self.hooks(gates, &CLAUDE_EVENTS, self.report(Agent::Claude, REPORT_SECONDS));
         Ok(vec![
             json_change(servers, json!({"mcpServers": {SERVER: server}})),
             json_change(settings, json!({"hooks": hooks})),
@@ -103,7 +147,8 @@ impl AgentInstallation {
         };
         let file = folder.join("config.toml");
         let snippet = table.text();
-        let hooks = json!({"Stop": self.hook("stop", HOST_SECONDS)});
+        let gates = [("Stop", self.hook("stop", HOST_SECONDS))];
+        let hooks = self.hooks(gates, &CODEX_EVENTS, self.report(Agent::Codex, REPORT_SECONDS));
         Ok(vec![
             FileChange { file, snippet, edit: FileEdit::Toml(table) },
             json_change(folder.join("hooks.json"), json!({"hooks": hooks})),
@@ -113,9 +158,36 @@ impl AgentInstallation {
     fn gemini(&self) -> anyhow::Result<FileChange> {
         let folder = self.project.clone().map_or_else(home, Ok)?;
         // It counts in milliseconds.
-        let hooks = json!({"AfterAgent": self.hook("stop", HOST_SECONDS * 1_000)});
+        let gates = [("AfterAgent", self.hook("stop", HOST_SECONDS * 1_000))];
+        let report = self.report(Agent::Gemini, REPORT_SECONDS * 1_000);
+        let hooks = self.hooks(gates, &GEMINI_EVENTS, report);
         let wanted = json!({"mcpServers": {SERVER: self.server()}, "hooks": hooks});
         Ok(json_change(folder.join(".gemini/settings.json"), wanted))
+    }
+
+    fn opencode(&self) -> anyhow::Result<Vec<FileChange>> {
+        let (config, plugins) = match (&self.project, env::var_os("XDG_CONFIG_HOME")) {
+            (Some(project), _) => (project.clone(), project.join(".opencode")),
+            (None, Some(folder)) => {
+                let own = PathBuf::from(folder).join("opencode");
+                (own.clone(), own)
+            }
+            (None, None) => {
+                let own = home()?.join(".config/opencode");
+                (own.clone(), own)
+            }
+        };
+        let own = |command: &str| [vec![self.program.clone()], self.words(command)].concat();
+        let server = json!({"type": "local", "command": own("mcp"), "enabled": true});
+        let plugin = plugin::text(&own("hook report opencode"));
+        Ok(vec![
+            json_change(config.join("opencode.json"), json!({"mcp": {SERVER: server}})),
+            FileChange {
+                file: plugins.join("plugins/muster.js"),
+                snippet: plugin.clone(),
+                edit: FileEdit::Plugin(plugin),
+            },
+        ])
     }
 
     /// The arguments of the program.
@@ -128,15 +200,35 @@ impl AgentInstallation {
         entry.as_object().cloned().unwrap_or_default()
     }
 
-    /// The hooks of one event: a list of groups, each with its commands. The timeout is in the unit
-    /// of the agent.
+    /// The hooks of all events: those that may refuse, and beside them the one that reports.
+    fn hooks<const N: usize>(
+        &self,
+        gates: [(&str, Value); N],
+        events: &[&str],
+        report: Value,
+    ) -> Value {
+        let mut hooks = Map::new();
+        for (event, group) in gates {
+            hooks.insert(event.to_owned(), json!([group]));
+        }
+        for event in events {
+            let groups = hooks.entry(*event).or_insert_with(|| json!([]));
+            groups.as_array_mut().into_iter().for_each(|groups| groups.push(report.clone()));
+        }
+        hooks.into()
+    }
+
+    /// The group that reports what an agent does.
+    fn report(&self, agent: Agent, timeout: u64) -> Value {
+        self.hook(&format!("report {}", agent.program()), timeout)
+    }
+
+    /// A group of hooks of one event, with its command. The timeout is in the unit of the agent.
     fn hook(&self, event: &str, timeout: u64) -> Value {
         let words = self.words(&format!("hook {event}"));
         let line = std::iter::once(&self.program).chain(&words).map(|word| shell_word(word));
         let command = line.collect::<Vec<_>>().join(" ");
-        json!([{"hooks": [
-            {"type": "command", "command": command, "timeout": timeout}
-        ]}])
+        json!({"hooks": [{"type": "command", "command": command, "timeout": timeout}]})
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::{json, section, toml::ServerTable};
+use super::{json, plugin, section, toml::ServerTable};
 
 /// Copies of one file at most.
 const BACKUPS_MAX: u32 = 1_000;
@@ -30,6 +30,8 @@ pub(super) enum FileEdit {
     Toml(ServerTable),
     /// The section with instructions for agents.
     Section,
+    /// A file that is ours as a whole.
+    Plugin(String),
 }
 
 impl FileEdit {
@@ -39,6 +41,7 @@ impl FileEdit {
             Self::Json(wanted) => json::merged(old, wanted),
             Self::Toml(table) => table.put_into(old),
             Self::Section => Ok(section::put_into(old)),
+            Self::Plugin(wanted) => plugin::put_into(old, wanted),
         }
     }
 
@@ -48,6 +51,8 @@ impl FileEdit {
             Self::Json(wanted) => json::without(old, wanted),
             Self::Toml(table) => table.take_from(old),
             Self::Section => Ok(section::take_from(old)),
+            Self::Plugin(_) if plugin::is_ours(old) => Ok(String::new()),
+            Self::Plugin(_) => Ok(old.to_owned()),
         }
     }
 }
@@ -103,6 +108,11 @@ impl FileChange {
                     fs::create_dir_all(folder).with_context(context)?;
                 }
                 fs::write(&self.file, text).with_context(context)?;
+                Ok("written".to_owned())
+            }
+            // An older version of ours is nothing that a person would want back.
+            FileOutcome::Changed(text) if matches!(self.edit, FileEdit::Plugin(_)) => {
+                replace(&self.file, text).with_context(context)?;
                 Ok("written".to_owned())
             }
             FileOutcome::Changed(text) => {

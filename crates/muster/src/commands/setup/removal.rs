@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::file::{FileChange, backups, replace};
+use super::file::{FileChange, FileEdit, backups, replace};
+
+/// The folder of an agent's plugins, inside that of its settings.
+const PLUGINS: &str = "plugins";
 
 /// What taking our part out means for a file.
 pub(super) enum FileRemoval {
@@ -43,7 +46,11 @@ impl FileRemoval {
         }
         let rest = change.edit.take_from(&current);
         let rest = rest.with_context(|| format!("{} was not changed", file.display()))?;
-        Ok(if rest == current { Self::Untouched } else { Self::Cut(rest) })
+        Ok(match rest {
+            rest if rest == current => Self::Untouched,
+            rest if rest.is_empty() && matches!(change.edit, FileEdit::Plugin(_)) => Self::Deleted,
+            rest => Self::Cut(rest),
+        })
     }
 
     /// Does it, and reports what was done.
@@ -70,13 +77,13 @@ impl FileRemoval {
     }
 }
 
-/// Removes a folder such as `.claude` that was only there for the file.
+/// Removes folders such as `.claude` and `.opencode/plugins` that were only there for the file.
 fn remove_empty_settings_folder(file: &Path) {
-    let folder = file.parent().filter(|folder| {
-        folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
-    });
-    if let Some(folder) = folder {
-        // It fails where something else is in the folder, which then stays.
-        fs::remove_dir(folder).ok();
+    let Some(folder) = file.parent() else { return };
+    let is_hidden = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let is_inside = folder.ends_with(PLUGINS);
+    // It fails where something else is in the folder, which then stays.
+    if (is_hidden || is_inside) && fs::remove_dir(folder).is_ok() && is_inside {
+        remove_empty_settings_folder(folder);
     }
 }

@@ -1,19 +1,14 @@
 //! Agents that people start themselves, connected by `muster setup`: the hook keeps them at work
 //! until the checks of their step hold.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::fs;
 
-use muster_testkit::model::{ScriptedModel, Step, Told};
+use muster_testkit::model::Step;
 use serde_json::json;
 
-use super::cli::{Cli, modules};
+use super::{cli::Cli, person::Person};
 use crate::{
     agent::Agent,
-    program,
     proof::Proving,
     stopping::{begin, unproven_stop},
 };
@@ -21,36 +16,10 @@ use crate::{
 /// What an agent reads about the check of its step.
 const FAILED: &str = "check tests failed (CHK-000001)";
 
-/// Flags that make an agent answer one prompt without questions.
-fn flags(cli: Cli, prompt: &str) -> Vec<&str> {
-    match cli {
-        Cli::Claude => vec!["-p", prompt, "--dangerously-skip-permissions"],
-        Cli::Codex => vec![
-            "exec",
-            "--dangerously-bypass-approvals-and-sandbox",
-            // A person does this once, with /hooks.
-            "--dangerously-bypass-hook-trust",
-            prompt,
-        ],
-        Cli::Gemini => vec!["--yolo", "--skip-trust", "-p", prompt],
-        Cli::Opencode => unreachable!("it has no such hook"),
-    }
-}
-
-fn connect(cli: Cli, home: &Path, stage: &Proving) {
-    let store = stage.store();
-    let words = ["setup", cli.name(), "--write", "--storage-dir", store.to_str().unwrap()];
-    let mut setup = program::muster(&words);
-    setup.env("HOME", home).env_remove("CODEX_HOME").env_remove("CLAUDE_CONFIG_DIR");
-    let done = setup.output().unwrap();
-    assert!(done.status.success(), "{}", program::stderr(&done));
-}
-
 /// A project with a step in progress, and an agent as a person has it.
 struct Alone {
-    cli: Cli,
     stage: Proving,
-    model: ScriptedModel,
+    person: Person,
     muster: Agent,
     task: String,
 }
@@ -58,33 +27,10 @@ struct Alone {
 impl Alone {
     fn new(cli: Cli) -> Self {
         let stage = Proving::new();
-        let model = ScriptedModel::start().unwrap();
-        cli.settle(&stage.path("home"), &model);
-        connect(cli, &stage.path("home"), &stage);
+        let person = Person::new(cli, (&stage.path("home"), &stage.work(), &stage.store()));
         let mut muster = stage.agent();
         let task = begin(&mut muster, "tests");
-        Self { cli, stage, model, muster, task }
-    }
-
-    /// Lets the agent follow a script to its end; what it and its model said.
-    fn follow(&self, script: Vec<Step>) -> (String, Told) {
-        let prompt = format!("{} Do what the script says.", self.model.script("work", script));
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", modules().join(".bin").display());
-        let variables = self.cli.variables(&self.model);
-        let variables = variables.as_object().unwrap().iter();
-        let mut command = Command::new(&self.cli.command(&modules())[0]);
-        command.args(flags(self.cli, &prompt)).current_dir(self.stage.work()).env_clear();
-        command.envs(variables.map(|(name, value)| (name, value.as_str().unwrap())));
-        // Without it claude has no list of its own when it answers one prompt.
-        command.env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1");
-        command.env("PATH", path).env("HOME", self.stage.path("home")).env("LANG", "C.UTF-8");
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        let said = program::stdout(&output) + &program::stderr(&output);
-        assert!(output.status.success(), "{said}");
-        assert_eq!(self.model.strangers(), Vec::<String>::new(), "nothing leaves the machine");
-        let input = self.model.told("work").pop();
-        let input = input.unwrap_or_else(|| panic!("it asked nothing: {said}"));
-        (said, input)
+        Self { stage, person, muster, task }
     }
 
     /// It was refused once, and the check passed on what it did then.
@@ -99,7 +45,7 @@ impl Alone {
 /// An agent that says at once that it is done, and works when it is refused.
 fn keeps(cli: Cli) {
     let alone = Alone::new(cli);
-    let (said, input) = alone.follow(vec![
+    let (said, input) = alone.person.follow(vec![
         Step::say("All tests pass."),
         Step::shell("echo good > state.txt"),
         Step::say("Now they do."),
@@ -115,7 +61,7 @@ fn claude_completes_no_task_of_its_own_before_its_checks_hold() {
     let alone = Alone::new(Cli::Claude);
     let task = json!({"subject": "Make it good", "description": "It is bad."});
     let complete = json!({"taskId": "1", "status": "completed"});
-    let (said, input) = alone.follow(vec![
+    let (said, input) = alone.person.follow(vec![
         Step::tool("TaskCreate", &task),
         Step::tool("TaskUpdate", &complete),
         Step::shell("echo good > state.txt"),
