@@ -56,7 +56,7 @@ impl Inspection {
 }
 
 fn is_older(store: &dyn Store) -> bool {
-    store.describe().schema_version < SCHEMA_VERSION
+    store.describe().is_older
 }
 
 /// All damage that can be found in a store.

@@ -4,6 +4,10 @@
 macro_rules! reads {
     ($view:ty, $field:ident) => {
         impl $crate::StoreSnapshot for $view {
+            fn numbering(&self) -> $crate::Numbering {
+                self.$field.numbering()
+            }
+
             fn head(
                 &mut self,
                 stream: &str,
@@ -93,16 +97,16 @@ macro_rules! reads {
                 self.$field.events_with(query)
             }
 
-            fn indexed_through(&mut self) -> Result<u64, $crate::StoreError> {
-                self.$field.indexed_through()
+            fn unindexed_count(&mut self) -> Result<u64, $crate::StoreError> {
+                self.$field.unindexed_count()
             }
 
-            fn log(
+            fn unindexed(
                 &mut self,
-                after: u64,
+                end: $crate::LogEnd,
                 limit: u32,
             ) -> Result<Vec<$crate::StreamEvent>, $crate::StoreError> {
-                self.$field.log(after, limit)
+                self.$field.unindexed(end, limit)
             }
 
             fn brief(

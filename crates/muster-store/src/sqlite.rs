@@ -245,6 +245,7 @@ impl Store for SqliteStore {
             location: Some(self.path.display().to_string()),
             bytes: self.bytes("").map(|main| main + self.bytes("-wal").unwrap_or(0)),
             schema_version: self.layout,
+            is_older: self.layout < SCHEMA_VERSION,
             kept: keep::kept(&self.path),
         }
     }
