@@ -65,7 +65,7 @@ fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanati
     Explanation { code, kind, meaning, when, remedy }
 }
 
-const ERRORS: [(ErrorCode, Words); 25] = [
+const ERRORS: [(ErrorCode, Words); 26] = [
     (
         ErrorCode::InvalidInput,
         [
@@ -269,6 +269,16 @@ const ERRORS: [(ErrorCode, Words); 25] = [
             "Another process held the store's write lock for too long.",
             "Any write, after 30 seconds of waiting. Nothing was written.",
             "Call again. If it persists, look for a stuck process on the same storage folder.",
+        ],
+    ),
+    (
+        ErrorCode::StoreUnavailable,
+        [
+            "The database server cannot be reached.",
+            "A stopped or restarting server, a cut network, too many connections. Only with a \
+             store on PostgreSQL.",
+            "Call again; a write with the same idempotency_key, which makes it happen once. If it \
+             persists, look at the database server.",
         ],
     ),
     (

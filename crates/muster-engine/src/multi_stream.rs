@@ -143,6 +143,11 @@ where
         Ok(())
     }
 
+    /// The work is used up: its caller has to call again.
+    fn reset(&mut self) -> bool {
+        false
+    }
+
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
         if committed.is_ok() {
             self.shares.iter().for_each(|share| share.keep());

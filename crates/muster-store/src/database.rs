@@ -76,9 +76,16 @@ pub(crate) enum Protection {
 pub struct PostgresAddress {
     pub(crate) config: Config,
     pub(crate) protection: Protection,
+    /// All of it, with the password.
+    text: String,
 }
 
 impl PostgresAddress {
+    /// The address with its password, to be kept where only its user can read it.
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+
     fn parse(text: &str) -> Result<Self, StoreError> {
         let (server, query) = text.split_once('?').unwrap_or((text, ""));
         let mut mode = None;
@@ -113,7 +120,7 @@ impl PostgresAddress {
             config.application_name("muster");
         }
         config.tcp_user_timeout(SILENCE_MAX).keepalives_idle(SILENCE_MAX);
-        Ok(Self { config, protection })
+        Ok(Self { config, protection, text: text.to_owned() })
     }
 }
 

@@ -30,6 +30,14 @@ macro_rules! reads {
                 self.$field.document(stream, address)
             }
 
+            fn fetch(
+                &mut self,
+                stream: &str,
+                wanted: &[$crate::WantedDocument],
+            ) -> Result<Vec<$crate::FetchedDocument>, $crate::StoreError> {
+                self.$field.fetch(stream, wanted)
+            }
+
             fn version(
                 &mut self,
                 stream: &str,

@@ -38,6 +38,27 @@ pub use search::{
 };
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
 
+/// Opens the store of a database. The folder is that of a file, unless the address names one; with
+/// a server it is created for what each installation keeps for itself.
+pub fn open(
+    database: &DatabaseUrl,
+    folder: &Path,
+    files: SqliteOptions,
+) -> Result<Arc<dyn Store>, StoreError> {
+    match database {
+        DatabaseUrl::Sqlite(named) => {
+            let folder = named.as_deref().unwrap_or(folder);
+            Ok(Arc::new(SqliteStore::open(folder, files)?))
+        }
+        DatabaseUrl::Postgres(address) => {
+            if files.access != StoreAccess::Look {
+                sqlite::prepare_folder(folder)?;
+            }
+            Ok(Arc::new(PostgresStore::open(PostgresAddress::clone(address), files.access)?))
+        }
+    }
+}
+
 /// A place that keeps the log and the documents.
 pub trait Store: Send + Sync + 'static {
     /// Starts a write transaction. Whoever reads from a stream in it is the only one who writes to
@@ -108,6 +129,26 @@ pub trait StoreSnapshot {
         stream: &str,
         address: &Address,
     ) -> Result<Option<DocumentRow>, StoreError>;
+
+    /// Documents by address, in this order. What the caller holds already is not read again.
+    fn fetch(
+        &mut self,
+        stream: &str,
+        wanted: &[WantedDocument],
+    ) -> Result<Vec<FetchedDocument>, StoreError> {
+        let mut fetched = Vec::with_capacity(wanted.len());
+        for WantedDocument { address, held } in wanted {
+            let is_held = held.is_some() && self.version(stream, address)? == *held;
+            fetched.push(match is_held {
+                true => FetchedDocument::Unchanged,
+                false => match self.document(stream, address)? {
+                    Some(row) => FetchedDocument::Row(row),
+                    None => FetchedDocument::Absent,
+                },
+            });
+        }
+        Ok(fetched)
+    }
 
     /// The version of one document, without its body.
     fn version(&mut self, stream: &str, address: &Address) -> Result<Option<u64>, StoreError>;
@@ -281,6 +322,23 @@ pub struct DocumentRow {
     pub version: u64,
     /// Encoded document.
     pub body: String,
+}
+
+/// A document that a caller needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedDocument {
+    pub address: Address,
+    /// The version that the caller has, if any.
+    pub held: Option<u64>,
+}
+
+/// What became of a [`WantedDocument`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FetchedDocument {
+    Absent,
+    /// It has the version that the caller holds.
+    Unchanged,
+    Row(DocumentRow),
 }
 
 /// A page of the documents of one kind over all streams.

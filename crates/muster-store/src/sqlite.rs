@@ -48,6 +48,7 @@ use self::{
 use crate::{Damage, Description, Store, StoreError, StoreSnapshot, Transaction};
 
 pub use layout::SCHEMA_VERSION;
+pub(crate) use place::prepare_folder;
 
 /// Name of the database file in the storage directory.
 const DATABASE_FILE: &str = "muster.db";

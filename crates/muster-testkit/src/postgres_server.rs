@@ -40,15 +40,21 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Starts a server; `None` if its programs are not installed.
-    pub fn start() -> Option<Self> {
-        let programs = programs()?;
+    /// Starts a server.
+    ///
+    /// # Panics
+    ///
+    /// If its programs are not installed.
+    pub fn start() -> Self {
+        let programs = programs().unwrap_or_else(|| {
+            panic!("PostgreSQL is not installed; {FOLDER_VARIABLE} names a folder of its programs")
+        });
         let home = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut server = Self { home, programs, process: None, port };
         server.create();
         server.resume();
-        Some(server)
+        server
     }
 
     fn create(&self) {

@@ -14,7 +14,9 @@ impl From<ApiError> for RunFault {
             ErrorCode::UnknownId => RunCode::UnknownRef,
             ErrorCode::RevisionMismatch => RunCode::ChangedSince,
             ErrorCode::PersonRequired => RunCode::PersonRequired,
-            ErrorCode::StoreBusy | ErrorCode::StoreError => RunCode::StoreUnavailable,
+            ErrorCode::StoreBusy | ErrorCode::StoreUnavailable | ErrorCode::StoreError => {
+                RunCode::StoreUnavailable
+            }
             ErrorCode::InvalidInput
             | ErrorCode::UnknownTool
             | ErrorCode::SessionEnded

@@ -31,6 +31,7 @@ const ERROR_CODES: [&str; 23] = [
     "UNDO_CONFLICT",
     "BATCH_FAILED",
     "STORE_BUSY",
+    "STORE_UNAVAILABLE",
     "STORE_ERROR",
 ];
 

@@ -2,7 +2,7 @@
 
 use muster_core::{LogPosition, Timestamp};
 
-use super::{open, open_as, server};
+use super::{PostgresServer, open, open_as};
 use crate::{Append, EventRow, Store, StoreAccess, StoreError};
 
 const STREAM: &str = "workspace/acme";
@@ -28,8 +28,9 @@ pub(super) fn append(store: &dyn Store, stream: &str) -> Result<LogPosition, Sto
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn a_lost_server_is_reported_and_used_again_once_it_is_back() {
-    let Some(mut server) = server() else { return };
+    let mut server = PostgresServer::start();
     let store = open(&server.database("lost"));
     append(&store, STREAM).unwrap();
     let mut transaction = store.begin().unwrap();
@@ -49,8 +50,9 @@ fn a_lost_server_is_reported_and_used_again_once_it_is_back() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn a_connection_that_the_server_ended_is_replaced_unnoticed() {
-    let Some(mut server) = server() else { return };
+    let mut server = PostgresServer::start();
     let store = open(&server.database("ended"));
     append(&store, STREAM).unwrap();
     server.stop();
@@ -59,8 +61,9 @@ fn a_connection_that_the_server_ended_is_replaced_unnoticed() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn a_wrong_password_and_a_missing_database_are_not_repeated_to_anyone() {
-    let Some(server) = server() else { return };
+    let server = PostgresServer::start();
     let address = server.database("guarded");
     let wrong = address.replace("a%20secret", "another%20secret");
     let refused = open_as(&wrong, StoreAccess::Work).err().unwrap().to_string();
@@ -72,8 +75,9 @@ fn a_wrong_password_and_a_missing_database_are_not_repeated_to_anyone() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn looking_creates_nothing_and_a_newer_layout_is_refused() {
-    let Some(server) = server() else { return };
+    let server = PostgresServer::start();
     let address = server.database("layouts");
     for _ in 0..2 {
         let absent = open_as(&address, StoreAccess::Look).err().unwrap();
@@ -93,8 +97,9 @@ fn looking_creates_nothing_and_a_newer_layout_is_refused() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn damage_is_found() {
-    let Some(server) = server() else { return };
+    let server = PostgresServer::start();
     let store = open(&server.database("damaged"));
     for _ in 0..3 {
         append(&store, STREAM).unwrap();
@@ -110,8 +115,9 @@ fn damage_is_found() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn a_connection_is_encrypted_as_its_address_says() {
-    let Some(mut server) = server() else { return };
+    let mut server = PostgresServer::start();
     let address = server.database("private");
     let refused = open_as(&format!("{address}?sslmode=require"), StoreAccess::Work);
     assert!(refused.is_err(), "the server cannot encrypt");

@@ -6,15 +6,16 @@ use std::{
     time::Duration,
 };
 
-use super::{open, open_as, server, servers::append};
+use super::{PostgresServer, open, open_as, servers::append};
 use crate::{Store, StoreAccess, StoreError};
 
 const SERVERS: usize = 3;
 const ROUNDS: u64 = 40;
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn numbers_of_a_stream_have_no_gaps_whoever_writes() {
-    let Some(server) = server() else { return };
+    let server = PostgresServer::start();
     let address = server.database("shared");
     let stores: Vec<_> = (0..SERVERS).map(|_| open(&address)).collect();
     thread::scope(|scope| {
@@ -46,8 +47,9 @@ fn numbers_of_a_stream_have_no_gaps_whoever_writes() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn streams_do_not_wait_for_each_other_but_writers_of_one_do() {
-    let Some(server) = server() else { return };
+    let server = PostgresServer::start();
     let address = server.database("locks");
     let one = open(&address);
     let two = open(&address);
@@ -65,8 +67,9 @@ fn streams_do_not_wait_for_each_other_but_writers_of_one_do() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn a_writer_that_others_wait_for_in_a_circle_may_try_again() {
-    let Some(server) = server() else { return };
+    let server = PostgresServer::start();
     let address = server.database("circle");
     let stores = [open(&address), open(&address)];
     for stream in ["run/a", "run/b"] {
@@ -89,8 +92,9 @@ fn a_writer_that_others_wait_for_in_a_circle_may_try_again() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
 fn many_can_create_the_same_store_at_once() {
-    let Some(server) = server() else { return };
+    let server = PostgresServer::start();
     let address = server.database("born");
     thread::scope(|scope| {
         for _ in 0..8 {
