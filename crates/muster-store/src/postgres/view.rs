@@ -12,8 +12,9 @@ use super::{
     session::Session,
 };
 use crate::{
-    CatalogueQuery, DocumentRow, EventRow, FoundDocument, LogEnd, LogPlace, Numbering, ShownRow,
-    StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches, prefix as names,
+    CatalogueQuery, DocumentRow, EventRow, FetchedDocument, FoundDocument, LogEnd, LogPlace,
+    Numbering, ShownRow, StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery,
+    TextMatches, WantedDocument, prefix as names,
 };
 
 const STREAMS: &str = "\
@@ -23,6 +24,19 @@ const DOCUMENT: &str = concat!(
     "SELECT ",
     document_columns!(),
     " FROM muster.document d WHERE d.stream = $1 AND d.kind = $2 AND d.name = $3"
+);
+const FETCH: &str = concat!(
+    "SELECT ",
+    document_columns!(),
+    ", w.place, FALSE FROM unnest($2::text[], $3::text[], $4::bigint[]) \
+     WITH ORDINALITY AS w (kind, name, held, place) \
+     JOIN muster.document d ON d.stream = $1 AND d.kind = w.kind AND d.name = w.name \
+     WHERE w.held IS NULL OR d.version <> w.held \
+     UNION ALL SELECT '', '', 0, 0, '', '', NULL, 0, '', w.place, TRUE \
+     FROM unnest($2::text[], $3::text[], $4::bigint[]) \
+     WITH ORDINALITY AS w (kind, name, held, place) \
+     JOIN muster.document d ON d.stream = $1 AND d.kind = w.kind AND d.name = w.name \
+     AND d.version = w.held"
 );
 const VERSION: &str =
     "SELECT version FROM muster.document WHERE stream = $1 AND kind = $2 AND name = $3";
@@ -76,6 +90,32 @@ impl StoreSnapshot for Session<'_> {
         address: &Address,
     ) -> Result<Option<DocumentRow>, StoreError> {
         self.of_document(("read a document", DOCUMENT), (stream, address), document)
+    }
+
+    fn fetch(
+        &mut self,
+        stream: &str,
+        wanted: &[WantedDocument],
+    ) -> Result<Vec<FetchedDocument>, StoreError> {
+        let mut fetched = vec![FetchedDocument::Absent; wanted.len()];
+        let Some(stream) = self.stream(stream)? else { return Ok(fetched) };
+        let kinds: Vec<String> =
+            wanted.iter().map(|wanted| wanted.address.kind.to_string()).collect();
+        let names: Vec<String> = wanted.iter().map(|wanted| wanted.address.name.clone()).collect();
+        let held: Vec<Option<i64>> =
+            wanted.iter().map(|wanted| wanted.held.map(u64::cast_signed)).collect();
+        let values =
+            vec![parameter(stream.id), parameter(kinds), parameter(names), parameter(held)];
+        for row in self.ask(Order::of("read documents", FETCH, values))? {
+            let place = usize::try_from(count(&row, DOCUMENT_COLUMNS)?).unwrap_or(usize::MAX);
+            let Some(slot) = fetched.get_mut(place - 1) else { continue };
+            let is_held: bool = column(&row, DOCUMENT_COLUMNS + 1)?;
+            *slot = match is_held {
+                true => FetchedDocument::Unchanged,
+                false => FetchedDocument::Row(document(&row)?),
+            };
+        }
+        Ok(fetched)
     }
 
     fn version(&mut self, stream: &str, address: &Address) -> Result<Option<u64>, StoreError> {
