@@ -16,8 +16,8 @@ use std::{borrow::Cow, sync::mpsc, thread};
 use muster_core::{Address, Index, ListQuery, LogPosition, Subject, Timestamp};
 
 use crate::{
-    Append, DocumentChange, DocumentRow, EventRow, Numbering, SqliteOptions, SqliteStore, Store,
-    StoreError, StreamRow,
+    Append, DocumentChange, DocumentRow, EventRow, FetchedDocument, Numbering, SqliteOptions,
+    SqliteStore, Store, StoreError, StreamRow, WantedDocument,
 };
 
 const STREAM: &str = "workspace/acme";
@@ -102,6 +102,15 @@ fn what_was_appended_is_read_back(store: &dyn Store) {
     assert_eq!(view.tail(STREAM, 0, 10).unwrap(), events);
     assert_eq!(view.document(STREAM, &row.address).unwrap(), Some(row.clone()));
     assert_eq!(view.document("session/one", &row.address).unwrap(), None);
+    let wanted = [Some(1), Some(2), None, None]
+        .map(|held| WantedDocument { address: row.address.clone(), held });
+    let mut wanted = wanted.to_vec();
+    wanted[3].address.name = "TASK-2".to_owned();
+    let whole = FetchedDocument::Row(row.clone());
+    let fetched = [whole.clone(), FetchedDocument::Unchanged, whole, FetchedDocument::Absent];
+    assert_eq!(view.fetch(STREAM, &wanted).unwrap(), fetched);
+    assert_eq!(view.fetch("session/two", &wanted[..1]).unwrap(), [FetchedDocument::Absent]);
+    assert_eq!(view.fetch(STREAM, &[]).unwrap(), []);
     assert_eq!(view.documents(STREAM).unwrap(), vec![row]);
     assert_eq!(
         view.streams("workspace/").unwrap(),

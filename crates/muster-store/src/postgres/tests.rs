@@ -1,6 +1,7 @@
 //! What only this engine has, and the story suite, on a real server. `cargo xtask
 //! test` runs them where it is installed.
 
+mod differential;
 #[expect(unreachable_pub, reason = "the test kit, which depends on this crate, exports it")]
 #[path = "../../../muster-testkit/src/postgres_server.rs"]
 mod server;
