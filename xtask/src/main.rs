@@ -11,6 +11,7 @@ mod docs;
 mod embedded;
 mod generate;
 mod outside;
+mod postgres;
 mod stages;
 mod suite;
 mod tidy;
@@ -179,7 +180,7 @@ struct Stage {
 }
 
 /// Every stage of `test`, in the order of the table at its end.
-const STAGES: [Stage; 14] = [
+const STAGES: [Stage; 15] = [
     Stage { name: "format", work: format },
     Stage { name: "tidy", work: tidy },
     Stage { name: "lints", work: lints },
@@ -187,6 +188,7 @@ const STAGES: [Stage; 14] = [
     Stage { name: "generated", work: generate::compare },
     Stage { name: "docs", work: docs::check },
     Stage { name: "tests", work: suite::tests },
+    Stage { name: "postgres", work: postgres::tests },
     Stage { name: "hostile", work: suite::hostile },
     Stage { name: "doctests", work: suite::doctests },
     Stage { name: "outside", work: outside::checks },

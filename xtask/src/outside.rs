@@ -84,7 +84,7 @@ pub(crate) fn agents(workspace: &Workspace) -> Result<Tally> {
     suite::agents(alone, workspace, &folder)
 }
 
-fn left_out(what: &str, reason: &str) -> Tally {
+pub(crate) fn left_out(what: &str, reason: &str) -> Tally {
     println!("skipped {what}: {reason}");
     Tally::skip()
 }

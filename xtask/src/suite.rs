@@ -21,6 +21,9 @@ const AGENTS: &str = "real_agents::";
 /// Where the tests with real test runners are. They are part of the stage `outside`.
 const RUNNERS: &str = "real_runners::";
 
+/// Where the tests with a real PostgreSQL are. They are a stage of their own.
+const POSTGRES: [&str; 2] = ["postgres::tests::", "on_postgres::"];
+
 /// Where the tests with hostile agents, clients and files are. They are a stage of their own.
 const HOSTILE: &str = "hostile::";
 
@@ -83,7 +86,7 @@ impl Part {
     fn holds(self, test: &str) -> bool {
         let hostile = test.starts_with(HOSTILE);
         let fuzz = test.starts_with(FUZZ) || test.contains(&format!("::{FUZZ}"));
-        let elsewhere = test.starts_with(AGENTS) || test.starts_with(RUNNERS);
+        let elsewhere = [AGENTS, RUNNERS].iter().chain(&POSTGRES).any(|at| test.starts_with(at));
         match self {
             Self::Plain => !hostile && !fuzz && !elsewhere,
             Self::Hostile => hostile,
@@ -163,6 +166,14 @@ pub(crate) fn runners(
     let mut command = workspace.cargo(&["test", "--workspace", "--test", "e2e", "--"]);
     command.args(["--ignored", "--exact"]).args(tests);
     counted(command.env("MUSTER_TEST_RUNNERS", folder).env("MUSTER_TEST_NODE", node))
+}
+
+/// Runs the tests with a real PostgreSQL, whose programs are in a folder.
+pub(crate) fn postgres(workspace: &Workspace, programs: &Path) -> Result<Tally> {
+    let packages = ["test", "-p", "muster-store", "-p", "muster", "--lib", "--tests", "--"];
+    let mut command = workspace.cargo(&packages);
+    command.arg("--ignored").args(POSTGRES);
+    counted(command.env("MUSTER_TEST_POSTGRES", programs))
 }
 
 /// Runs the examples in documentation comments.

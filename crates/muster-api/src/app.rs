@@ -27,7 +27,7 @@ use muster_engine::{
     log_index, survey,
     transfer::{self, TransferError},
 };
-use muster_store::{SqliteOptions, SqliteStore, Store, StoreAccess, StoreError};
+use muster_store::{DatabaseUrl, SqliteOptions, Store, StoreAccess, StoreError};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -46,8 +46,10 @@ pub use self::status::{ServerStatus, WorkspaceStatus};
 /// How an [`App`] is set up.
 #[derive(Clone, Debug, Default)]
 pub struct AppOptions {
-    /// Where the store is.
+    /// Folder of the store and of what each installation has for itself.
     pub storage_dir: PathBuf,
+    /// Which database holds the store, if not a file in that folder.
+    pub database: DatabaseUrl,
     /// What the store is opened for.
     pub access: StoreAccess,
     /// Which tools are listed to agents.
@@ -109,12 +111,12 @@ impl App {
     pub fn open(options: AppOptions) -> Result<Self, StoreError> {
         let access = options.access;
         let one_caller = options.one_caller;
-        let store = SqliteOptions { access, one_caller, ..SqliteOptions::default() };
-        let store = SqliteStore::open(&options.storage_dir, store)?;
-        if let Err(error) = survey::complete::<TaskAggregate>(&store) {
+        let files = SqliteOptions { access, one_caller, ..SqliteOptions::default() };
+        let store = muster_store::open(&options.database, &options.storage_dir, files)?;
+        if let Err(error) = survey::complete::<TaskAggregate>(&*store) {
             tracing::warn!(%error, "could not fill the index of searches; they read every task");
         }
-        Ok(Self::over(Arc::new(store), Arc::new(SystemClock), options))
+        Ok(Self::over(store, Arc::new(SystemClock), options))
     }
 
     /// An application over any store and clock.

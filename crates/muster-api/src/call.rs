@@ -87,7 +87,14 @@ impl From<ApiError> for CallFailure {
 impl From<StoreError> for CallFailure {
     fn from(error: StoreError) -> Self {
         let (code, recovery) = match &error {
-            StoreError::Busy { .. } => (ErrorCode::StoreBusy, "Call again: nothing was written."),
+            StoreError::Busy { .. } | StoreError::Conflict { .. } => {
+                (ErrorCode::StoreBusy, "Call again: nothing was written.")
+            }
+            StoreError::Unavailable { .. } => (
+                ErrorCode::StoreUnavailable,
+                "Call again, with the same idempotency_key if the call writes: what was not \
+                 acknowledged may or may not have been written.",
+            ),
             StoreError::Full { .. } => (
                 ErrorCode::StoreError,
                 "Free some space on the disk of the storage directory and call again; nothing was \
@@ -101,6 +108,7 @@ impl From<StoreError> for CallFailure {
             StoreError::Absent { .. }
             | StoreError::Directory { .. }
             | StoreError::TooNew { .. }
+            | StoreError::Address { .. }
             | StoreError::Damaged { .. }
             | StoreError::Engine { .. } => (
                 ErrorCode::StoreError,

@@ -178,6 +178,8 @@ pub enum ErrorCode {
     CallCancelled,
     /// The write lock was not free in time.
     StoreBusy,
+    /// The database server cannot be reached.
+    StoreUnavailable,
     /// The store failed.
     StoreError,
 }

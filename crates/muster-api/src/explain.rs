@@ -282,6 +282,16 @@ const ERRORS: [(ErrorCode, Words); 26] = [
         ],
     ),
     (
+        ErrorCode::StoreUnavailable,
+        [
+            "The database server cannot be reached.",
+            "A stopped or restarting server, a cut network, too many connections. Only with a \
+             store on PostgreSQL.",
+            "Call again; a write with the same idempotency_key, which makes it happen once. If it \
+             persists, look at the database server.",
+        ],
+    ),
+    (
         ErrorCode::StoreError,
         [
             "The store could not be read or written.",

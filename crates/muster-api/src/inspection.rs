@@ -2,7 +2,7 @@
 //!
 //! No engine is started over it, so nothing can write.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use muster_core::{
     access::NamedTokens,
@@ -14,24 +14,24 @@ use muster_core::{
 };
 use muster_engine::doctor::DoctorReport;
 use muster_store::{
-    Damage, Description, SCHEMA_VERSION, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError,
+    Damage, DatabaseUrl, Description, SqliteOptions, Store, StoreAccess, StoreError,
 };
 
 /// A store opened for reading only.
 pub struct Inspection {
-    store: SqliteStore,
+    store: Arc<dyn Store>,
 }
 
 impl Inspection {
-    /// Opens the store of a directory; changes nothing.
-    pub fn open(directory: &Path) -> Result<Self, StoreError> {
+    /// Opens the store of a directory or database; changes nothing.
+    pub fn open(database: &DatabaseUrl, directory: &Path) -> Result<Self, StoreError> {
         let options = SqliteOptions { access: StoreAccess::Look, ..SqliteOptions::default() };
-        Ok(Self { store: SqliteStore::open(directory, options)? })
+        Ok(Self { store: muster_store::open(database, directory, options)? })
     }
 
     /// Replays the log and compares it with the documents.
     pub fn report(&self) -> Result<DoctorReport, StoreError> {
-        examine(&self.store)
+        examine(&*self.store)
     }
 
     /// Copies the store to a new file while it stays in use.
@@ -52,12 +52,12 @@ impl Inspection {
     /// Whether the store has an older layout, which the next start migrates. Until then only its
     /// file and tables can be examined.
     pub fn is_older(&self) -> bool {
-        is_older(&self.store)
+        is_older(&*self.store)
     }
 }
 
 fn is_older(store: &dyn Store) -> bool {
-    store.describe().schema_version < SCHEMA_VERSION
+    store.describe().is_older
 }
 
 /// All damage that can be found in a store.

@@ -67,6 +67,16 @@ impl Cache {
         entry.document.downcast().ok()
     }
 
+    /// The document in the newest version that is kept.
+    pub(crate) fn newest<A: Aggregate>(
+        &self,
+        stream: &str,
+        address: &Address,
+    ) -> Option<(u64, Arc<A::Document>)> {
+        let entry = self.lock().newest(stream, address, self.bytes_max)?;
+        Some((entry.version, entry.document.downcast().ok()?))
+    }
+
     /// Caches the decoded document of a committed row, which has about this many bytes.
     pub(crate) fn keep<A: Aggregate>(
         &self,
@@ -86,6 +96,15 @@ impl Cache {
 }
 
 impl Generations {
+    fn newest(&mut self, stream: &str, address: &Address, bytes_max: usize) -> Option<Entry> {
+        if let Some(entry) = self.lately.get(stream).and_then(|kept| kept.get(address)) {
+            return Some(entry.clone());
+        }
+        let (address, entry) = self.before.get_mut(stream)?.remove_entry(address)?;
+        self.insert(stream, address, (entry.clone(), bytes_max));
+        Some(entry)
+    }
+
     fn find(
         &mut self,
         stream: &str,

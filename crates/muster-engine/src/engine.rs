@@ -338,6 +338,12 @@ where
         Ok(())
     }
 
+    fn reset(&mut self) -> bool {
+        self.share.reset();
+        self.outcome = None;
+        true
+    }
+
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
         if committed.is_ok() {
             self.share.keep();

@@ -6,7 +6,10 @@ use muster_core::{
     Address, Aggregate, Author, Compact as _, Documents, EventQuery, EventStamp, ListQuery, Need,
     Recorded, Shown, WorkRefusal,
 };
-use muster_store::{CatalogueQuery, DocumentRow, EventRow, ShownRow, StoreError, StoreSnapshot};
+use muster_store::{
+    CatalogueQuery, DocumentRow, EventRow, FetchedDocument, ShownRow, StoreError, StoreSnapshot,
+    WantedDocument,
+};
 
 use crate::{cache::Cache, survey};
 
@@ -62,20 +65,8 @@ fn supply<A: Aggregate>(
     need: Need<A>,
 ) -> Result<(), StoreError> {
     match need {
-        Need::Document(key) => {
-            let address = A::address(&key);
-            let version = source.snapshot.version(source.stream, &address)?;
-            let document = match version {
-                Some(version) => source.document::<A>(&address, version)?,
-                None => None,
-            };
-            documents.supply(key, document);
-        }
-        Need::Documents(keys) => {
-            for key in keys {
-                supply(source, documents, Need::Document(key))?;
-            }
-        }
+        Need::Document(key) => supply_documents(source, documents, vec![key])?,
+        Need::Documents(keys) => supply_documents(source, documents, keys)?,
         Need::List(query) => {
             let keys = supply_list(source, documents, &query)?;
             documents.supply_list(query, keys);
@@ -104,6 +95,33 @@ fn supply<A: Aggregate>(
             let shown = shown::<A>(source, &query)?;
             documents.supply_shown(query, shown);
         }
+    }
+    Ok(())
+}
+
+/// Loads documents together; those in the cache are only compared by version.
+fn supply_documents<A: Aggregate>(
+    source: &mut DocumentSource<'_>,
+    documents: &mut Documents<A>,
+    keys: Vec<A::Key>,
+) -> Result<(), StoreError> {
+    let mut wanted = Vec::with_capacity(keys.len());
+    let mut known = Vec::with_capacity(keys.len());
+    for key in &keys {
+        let address = A::address(key);
+        let newest = source.cache.newest::<A>(source.stream, &address);
+        let held = newest.as_ref().map(|(version, _)| *version);
+        wanted.push(WantedDocument { address, held });
+        known.push(newest);
+    }
+    let fetched = source.snapshot.fetch(source.stream, &wanted)?;
+    for ((key, known), fetched) in keys.into_iter().zip(known).zip(fetched) {
+        let document = match fetched {
+            FetchedDocument::Absent => None,
+            FetchedDocument::Unchanged => known.map(|(_, document)| document),
+            FetchedDocument::Row(row) => Some(source.decode::<A>(&row)?.1),
+        };
+        documents.supply(key, document);
     }
     Ok(())
 }

@@ -17,8 +17,8 @@ use muster_core::{
     tasks::TaskAggregate,
 };
 use muster_store::{
-    EventEntries, EventRow, FoundDocument, LogPlace, Store, StoreError, StoreSnapshot, StreamEvent,
-    StreamRow, StringsQuery,
+    EventEntries, EventRow, FoundDocument, LogEnd, LogPlace, Store, StoreError, StoreSnapshot,
+    StreamEvent, StreamRow, StringsQuery,
 };
 
 use crate::load;
@@ -36,25 +36,29 @@ const WORTHWHILE_EVENTS: u64 = 256;
 /// Indexes the next events; returns how many are left.
 pub(crate) fn advance(store: &dyn Store) -> Result<u64, StoreError> {
     let mut snapshot = store.snapshot()?;
-    let after = snapshot.indexed_through()?;
-    let rows = snapshot.log(after, BATCH_EVENTS)?;
-    let head = snapshot.head("")?.global;
+    let rows = snapshot.unindexed(LogEnd::Oldest, BATCH_EVENTS)?;
+    let count = snapshot.unindexed_count()?;
     drop(snapshot);
-    let Some(through) = rows.last().map(|row| row.event.global) else { return Ok(0) };
-    let entry = |row: &StreamEvent| Some((row.event.global, entry(row)?));
-    let strings: Vec<(u64, String)> = rows.iter().filter_map(entry).collect();
-    let mut transaction = store.begin()?;
-    // Another process may have been faster.
-    if transaction.indexed_through()? == after {
-        transaction.index_events(&EventEntries { strings: &strings, through })?;
-        transaction.commit()?;
+    if rows.is_empty() {
+        return Ok(0);
     }
-    Ok(head.saturating_sub(through))
+    let string = |row: &StreamEvent| Some((place(row), entry(row)?));
+    let strings: Vec<(LogPlace, String)> = rows.iter().filter_map(string).collect();
+    let covered: Vec<LogPlace> = rows.iter().map(place).collect();
+    let mut transaction = store.begin()?;
+    transaction.index_events(&EventEntries { strings: &strings, covered: &covered })?;
+    transaction.commit()?;
+    Ok(count.saturating_sub(rows.len() as u64))
+}
+
+fn place(row: &StreamEvent) -> LogPlace {
+    let EventRow { seq, global, .. } = row.event;
+    LogPlace { stream: row.stream.clone(), seq, global }
 }
 
 /// Whether indexing is worth a transaction when there is nothing else to do.
 pub(crate) fn is_worthwhile(store: &dyn Store) -> Result<bool, StoreError> {
-    Ok(unindexed(&mut *store.snapshot()?)? >= WORTHWHILE_EVENTS)
+    Ok(store.snapshot()?.unindexed_count()? >= WORTHWHILE_EVENTS)
 }
 
 /// Indexes every event again.
@@ -64,10 +68,6 @@ pub fn rebuild(store: &dyn Store) -> Result<(), StoreError> {
     transaction.commit()?;
     while advance(store)? > 0 {}
     Ok(())
-}
-
-fn unindexed(snapshot: &mut dyn StoreSnapshot) -> Result<u64, StoreError> {
-    Ok(snapshot.head("")?.global.saturating_sub(snapshot.indexed_through()?))
 }
 
 /// The string that an event is found by.
@@ -104,17 +104,11 @@ impl<'a> StoreSearch<'a> {
     pub fn begin(store: &'a dyn Store) -> Result<Self, StoreError> {
         catch_up(store);
         let mut snapshot = store.snapshot()?;
-        let head = snapshot.head("")?.global;
-        let indexed = snapshot.indexed_through()?;
-        let after = indexed.max(head.saturating_sub(u64::from(TAIL_EVENTS_MAX)));
-        let rows = snapshot.log(after, TAIL_EVENTS_MAX)?;
-        let place = |row: StreamEvent| {
-            let entry = entry(&row)?;
-            let StreamEvent { stream, event: EventRow { seq, global, .. } } = row;
-            Some((LogPlace { stream, seq, global }, entry))
-        };
-        let tail = rows.into_iter().filter_map(place).collect();
-        Ok(Self { snapshot, tail, unsearched: after - indexed })
+        let rows = snapshot.unindexed(LogEnd::Newest, TAIL_EVENTS_MAX)?;
+        let count = snapshot.unindexed_count()?;
+        let tail = rows.iter().filter_map(|row| Some((place(row), entry(row)?))).collect();
+        let unsearched = count.saturating_sub(u64::from(TAIL_EVENTS_MAX));
+        Ok(Self { snapshot, tail, unsearched })
     }
 
     /// Events that are neither indexed nor read.
@@ -209,7 +203,7 @@ impl<'a> StoreSearch<'a> {
 /// more to read, and is reported by what cannot be read.
 fn catch_up(store: &dyn Store) {
     let deadline = Instant::now() + CATCH_UP_MAX;
-    let is_far_behind = || Ok(unindexed(&mut *store.snapshot()?)? > u64::from(TAIL_EVENTS_MAX));
+    let is_far_behind = || Ok(store.snapshot()?.unindexed_count()? > u64::from(TAIL_EVENTS_MAX));
     let advanced: Result<(), StoreError> = (|| {
         if is_far_behind()? {
             while store.is_free() && advance(store)? > 0 && Instant::now() < deadline {}

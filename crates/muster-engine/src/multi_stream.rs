@@ -12,7 +12,7 @@
 use std::sync::{Arc, mpsc::SyncSender};
 
 use muster_core::{Aggregate, Draft, Env, LogPosition, WorkRefusal};
-use muster_store::{StoreError, Transaction};
+use muster_store::{Numbering, StoreError, Transaction};
 
 use crate::{
     share::{EngineCaches, Ruled, StreamWrite},
@@ -40,7 +40,11 @@ impl MultiStreamTransaction<'_> {
             let cause = format!("{stream} is in the transaction already");
             return Err(StoreError::Engine { action: "drafted a write", cause });
         }
-        let drafted: u64 = self.shares.iter().map(|share| share.events()).sum();
+        let drafted: u64 = match self.transaction.numbering() {
+            Numbering::OneLog => self.shares.iter().map(|share| share.events()).sum(),
+            // Other streams do not count here.
+            Numbering::PerStream => 0,
+        };
         let head = self.transaction.head(&stream)?;
         let head = LogPosition { global: head.global + drafted, ..head };
         let mut share = StreamWrite::<A>::of(stream, Arc::clone(&self.kept));
@@ -137,6 +141,11 @@ where
         }
         self.outcome = Some(outcome);
         Ok(())
+    }
+
+    /// The work is used up: its caller has to call again.
+    fn reset(&mut self) -> bool {
+        false
     }
 
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {

@@ -45,6 +45,12 @@ impl<A: Aggregate> StreamWrite<A> {
         &self.stream
     }
 
+    /// Forgets a draft that was not kept.
+    pub(crate) fn reset(&mut self) {
+        let stream = std::mem::take(&mut self.stream);
+        *self = Self::of(stream, Arc::clone(&self.kept));
+    }
+
     /// Runs the work until everything it needs is loaded; a rejected draft leaves nothing.
     pub(crate) fn draft<T>(
         &mut self,

@@ -256,6 +256,11 @@ impl<A: Aggregate> WriterJob for ImportJob<A> {
         Ok(())
     }
 
+    fn reset(&mut self) -> bool {
+        self.outcome = None;
+        true
+    }
+
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>) {
         let answer = match (committed, self.outcome) {
             (Ok(()), Some(outcome)) => outcome,

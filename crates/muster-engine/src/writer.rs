@@ -33,6 +33,8 @@ use crate::log_index;
 const QUEUE_MAX: usize = 1_024;
 /// Work committed together.
 const GROUP_MAX: usize = 256;
+/// How often a group runs again that another server's writes got in the way of.
+const CONFLICT_TRIES: u32 = 5;
 /// After this long without a write, the store may do its housekeeping.
 const IDLE_BEFORE_REST: Duration = Duration::from_secs(1);
 
@@ -52,6 +54,8 @@ pub(crate) trait WriterJob: Send {
     fn claim(&self) -> bool;
     /// Does the work inside the transaction. A rejection is an outcome, not an error.
     fn run(&mut self, transaction: &mut dyn Transaction) -> Result<(), StoreError>;
+    /// Forgets what a run did that was not kept; false if the work cannot run again.
+    fn reset(&mut self) -> bool;
     /// Replies to the caller with the outcome, or with the error that kept the group from becoming
     /// durable.
     fn conclude(self: Box<Self>, committed: Result<(), StoreError>);
@@ -249,7 +253,14 @@ impl WriterGuard<'_> {
 
     fn write_group(&self) {
         let mut done: Vec<Box<dyn WriterJob>> = Vec::new();
-        let committed = self.run_group(&mut done);
+        let mut committed = self.run_group(&mut done);
+        for again in 1..=CONFLICT_TRIES {
+            let Err(StoreError::Conflict { .. }) = &committed else { break };
+            let lost = done.extract_if(.., |job| !job.reset());
+            lost.for_each(|job| job.conclude(committed.clone()));
+            std::thread::sleep(conflict_pause(again));
+            committed = self.run_again(&mut done);
+        }
         if let Err(error) = &committed {
             tracing::error!(
                 %error,
@@ -273,9 +284,20 @@ impl WriterGuard<'_> {
         while done.len() < GROUP_MAX
             && let Some(mut job) = self.0.next()
         {
-            let outcome = if job.claim() { run_job(&mut *job, &mut *transaction) } else { Ok(()) };
-            done.push(job);
-            outcome?;
+            // One whose caller has given up needs no conclusion.
+            if job.claim() {
+                let outcome = run_job(&mut *job, &mut *transaction);
+                done.push(job);
+                outcome?;
+            }
+        }
+        transaction.commit()
+    }
+
+    fn run_again(&self, jobs: &mut [Box<dyn WriterJob>]) -> Result<(), StoreError> {
+        let mut transaction = self.0.store.begin()?;
+        for job in jobs {
+            run_job(&mut **job, &mut *transaction)?;
         }
         transaction.commit()
     }
@@ -291,6 +313,11 @@ impl Drop for WriterGuard<'_> {
             self.0.wake_thread.notify_one();
         }
     }
+}
+
+/// The pause before a group runs again; servers on one machine do not wait equally long.
+fn conflict_pause(tried: u32) -> Duration {
+    Duration::from_millis(u64::from(tried) * u64::from(3 + std::process::id() % 17))
 }
 
 /// Runs one job; a panic in it fails its group and nothing else.

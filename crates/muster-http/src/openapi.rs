@@ -40,7 +40,11 @@ const REFUSALS: [(&str, &str, &str); 6] = [
     ("Conflict", "409", "REVISION_MISMATCH or IDEMPOTENCY_CONFLICT."),
     ("GateClosed", "422", "Checkpoints, proof, children or a block keep a gate closed."),
     ("StoreError", "500", "The store failed."),
-    ("StoreBusy", "503", "Retry after the seconds in Retry-After."),
+    (
+        "StoreBusy",
+        "503",
+        "STORE_BUSY or STORE_UNAVAILABLE: retry after the seconds in Retry-After.",
+    ),
 ];
 
 /// Derives the description of every route of the server, one path per operation.

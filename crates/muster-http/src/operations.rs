@@ -220,7 +220,7 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | ErrorCode::DependenciesOpen
         | ErrorCode::BatchFailed => StatusCode::UNPROCESSABLE_ENTITY,
         ErrorCode::PersonRequired | ErrorCode::ForbiddenRole => StatusCode::FORBIDDEN,
-        ErrorCode::StoreBusy => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::StoreBusy | ErrorCode::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::StoreError => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -271,13 +271,14 @@ mod tests {
             (ErrorCode::ChildrenOpen, 422),
             (ErrorCode::StepBlocked, 422),
             (ErrorCode::StoreBusy, 503),
+            (ErrorCode::StoreUnavailable, 503),
             (ErrorCode::StoreError, 500),
         ];
         for (code, status) in statuses {
             let response = envelope_response(&refused(code));
             assert_eq!(response.status(), status, "{code:?}");
-            let busy = code == ErrorCode::StoreBusy;
-            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), busy, "{code:?}");
+            let passes = status == 503;
+            assert_eq!(response.headers().contains_key(header::RETRY_AFTER), passes, "{code:?}");
         }
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct ResourcePosition {
     app: Arc<App>,
     address: ResourceAddress,
     signal: Follower,
-    /// Position of the newest event of the whole log.
+    /// Position that the workspace's next event follows.
     since: u64,
 }
 
@@ -26,7 +26,8 @@ impl ResourcePosition {
     pub(crate) async fn now(app: Arc<App>, address: ResourceAddress) -> Result<Self, ErrorData> {
         let read = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {
             let signal = app.follow_work(address.workspace())?;
-            let since = app.engine().store().position()?;
+            let stream = format!("workspace/{}", address.workspace());
+            let since = app.engine().store().snapshot()?.head(&stream)?.global;
             Ok(Self { app, address, signal, since })
         });
         read.await.map_err(|error| broken(&error))?.map_err(|error| broken(&error))

@@ -4,6 +4,10 @@
 macro_rules! reads {
     ($view:ty, $field:ident) => {
         impl $crate::StoreSnapshot for $view {
+            fn numbering(&self) -> $crate::Numbering {
+                self.$field.numbering()
+            }
+
             fn head(
                 &mut self,
                 stream: &str,
@@ -24,6 +28,14 @@ macro_rules! reads {
                 address: &muster_core::Address,
             ) -> Result<Option<$crate::DocumentRow>, $crate::StoreError> {
                 self.$field.document(stream, address)
+            }
+
+            fn fetch(
+                &mut self,
+                stream: &str,
+                wanted: &[$crate::WantedDocument],
+            ) -> Result<Vec<$crate::FetchedDocument>, $crate::StoreError> {
+                self.$field.fetch(stream, wanted)
             }
 
             fn version(
@@ -93,16 +105,16 @@ macro_rules! reads {
                 self.$field.events_with(query)
             }
 
-            fn indexed_through(&mut self) -> Result<u64, $crate::StoreError> {
-                self.$field.indexed_through()
+            fn unindexed_count(&mut self) -> Result<u64, $crate::StoreError> {
+                self.$field.unindexed_count()
             }
 
-            fn log(
+            fn unindexed(
                 &mut self,
-                after: u64,
+                end: $crate::LogEnd,
                 limit: u32,
             ) -> Result<Vec<$crate::StreamEvent>, $crate::StoreError> {
-                self.$field.log(after, limit)
+                self.$field.unindexed(end, limit)
             }
 
             fn brief(

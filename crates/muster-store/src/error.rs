@@ -37,15 +37,33 @@ pub enum StoreError {
         /// What happened to it.
         finding: &'static str,
     },
-    /// The file was written by a newer Muster.
+    /// The store was written by a newer Muster.
     #[error(
         "the store has layout version {found}, this program knows up to {known}: use a newer muster"
     )]
     TooNew {
-        /// Version in the file.
+        /// Version of the store.
         found: u32,
         /// Newest version this program knows.
         known: u32,
+    },
+    /// The database server cannot be reached, or the connection to it was lost.
+    #[error("the database cannot be reached: {cause}")]
+    Unavailable {
+        /// What the server or the operating system says.
+        cause: String,
+    },
+    /// A write of another server got in the way. Nothing was kept, and the same may work now.
+    #[error("another server wrote to the same places in another order: {cause}")]
+    Conflict {
+        /// What the server says.
+        cause: String,
+    },
+    /// The address of a database is not one.
+    #[error("this is not the address of a database: {finding}")]
+    Address {
+        /// What is wrong with it; never the address, which may have a password in it.
+        finding: String,
     },
     /// The content contradicts itself.
     #[error("the store is damaged at {place}: {finding}")]
@@ -55,7 +73,7 @@ pub enum StoreError {
     Engine {
         /// What was being done.
         action: &'static str,
-        /// SQLite's message.
+        /// Its message.
         cause: String,
     },
 }

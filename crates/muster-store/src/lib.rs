@@ -8,11 +8,14 @@
 //! one writer per process and the grouping of commits live in the engine, which drives
 //! [`Store::begin`].
 
+mod database;
 mod delegate;
 mod error;
 mod kanban;
 mod memory;
 mod position;
+mod postgres;
+mod prefix;
 mod search;
 mod sqlite;
 #[cfg(test)]
@@ -25,23 +28,49 @@ use std::{
 
 use muster_core::{Address, EventQuery, Index, ListQuery, LogPosition, Subject, Timestamp};
 
+pub use database::{DatabaseUrl, PostgresAddress};
 pub use error::StoreError;
 pub use kanban::{KanbanError, is_sqlite, read_kanban};
 pub use memory::MemoryStore;
-pub use search::{EventEntries, FoundDocument, LogPlace, StreamEvent, StringsQuery, TextMatches};
+pub use postgres::PostgresStore;
+pub use search::{
+    EventEntries, FoundDocument, LogEnd, LogPlace, StreamEvent, StringsQuery, TextMatches,
+};
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
+
+/// Opens the store of a database. The folder is that of a file, unless the address names one; with
+/// a server it is created for what each installation keeps for itself.
+pub fn open(
+    database: &DatabaseUrl,
+    folder: &Path,
+    files: SqliteOptions,
+) -> Result<Arc<dyn Store>, StoreError> {
+    match database {
+        DatabaseUrl::Sqlite(named) => {
+            let folder = named.as_deref().unwrap_or(folder);
+            Ok(Arc::new(SqliteStore::open(folder, files)?))
+        }
+        DatabaseUrl::Postgres(address) => {
+            if files.access != StoreAccess::Look {
+                sqlite::prepare_folder(folder)?;
+            }
+            Ok(Arc::new(PostgresStore::open(PostgresAddress::clone(address), files.access)?))
+        }
+    }
+}
 
 /// A place that keeps the log and the documents.
 pub trait Store: Send + Sync + 'static {
-    /// Starts a write transaction; waits, with a bound, until no other process writes.
+    /// Starts a write transaction. Whoever reads from a stream in it is the only one who writes to
+    /// that stream until it ends; waiting for that, here or at the read, has a bound.
     ///
-    /// Only one transaction per process is open at a time: the engine's writer holds it.
+    /// The engine's writer holds at most one transaction at a time.
     fn begin(&self) -> Result<Box<dyn Transaction + '_>, StoreError>;
 
     /// Whether no write is active at this moment, so that [`Self::begin`] is unlikely to wait.
     fn is_free(&self) -> bool;
 
-    /// A consistent snapshot for reading, unaffected by later commits.
+    /// A consistent snapshot for reading, unaffected by commits after its first read.
     fn snapshot(&self) -> Result<Box<dyn StoreSnapshot + '_>, StoreError>;
 
     /// The same for one short read, by the cheapest means. The holder must not begin a transaction
@@ -50,7 +79,8 @@ pub trait Store: Send + Sync + 'static {
         self.snapshot()
     }
 
-    /// Position of the newest committed event of any process; cheap enough to poll.
+    /// How many events were ever committed, by any process. Cheap enough to poll: it rises with
+    /// every commit that has events. With [`Numbering::OneLog`] it is the position of the newest.
     fn position(&self) -> Result<u64, StoreError>;
 
     /// Fails when a file of the store was removed or replaced since it was opened: writes to it
@@ -84,7 +114,11 @@ pub trait Store: Send + Sync + 'static {
 
 /// Reads from one snapshot.
 pub trait StoreSnapshot {
-    /// The head of the log and of one stream; zero where nothing was written.
+    /// How events get their positions here.
+    fn numbering(&self) -> Numbering;
+
+    /// The number of a stream's newest event, and the position that its next event follows; zero
+    /// where nothing was written.
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError>;
 
     /// All streams with their heads, by name; `prefix` selects a kind such as `workspace/`.
@@ -95,6 +129,26 @@ pub trait StoreSnapshot {
         stream: &str,
         address: &Address,
     ) -> Result<Option<DocumentRow>, StoreError>;
+
+    /// Documents by address, in this order. What the caller holds already is not read again.
+    fn fetch(
+        &mut self,
+        stream: &str,
+        wanted: &[WantedDocument],
+    ) -> Result<Vec<FetchedDocument>, StoreError> {
+        let mut fetched = Vec::with_capacity(wanted.len());
+        for WantedDocument { address, held } in wanted {
+            let is_held = held.is_some() && self.version(stream, address)? == *held;
+            fetched.push(match is_held {
+                true => FetchedDocument::Unchanged,
+                false => match self.document(stream, address)? {
+                    Some(row) => FetchedDocument::Row(row),
+                    None => FetchedDocument::Absent,
+                },
+            });
+        }
+        Ok(fetched)
+    }
 
     /// The version of one document, without its body.
     fn version(&mut self, stream: &str, address: &Address) -> Result<Option<u64>, StoreError>;
@@ -136,12 +190,11 @@ pub trait StoreSnapshot {
     /// Events that may say all of these strings, among those that are indexed.
     fn events_with(&mut self, query: &StringsQuery<'_>) -> Result<Vec<LogPlace>, StoreError>;
 
-    /// The position up to which [`Self::events_with`] finds events.
-    fn indexed_through(&mut self) -> Result<u64, StoreError>;
+    /// At least how many events [`Self::events_with`] does not know yet; zero only if it knows all.
+    fn unindexed_count(&mut self) -> Result<u64, StoreError>;
 
-    /// The tail of the whole log: events of all streams with a higher position, oldest first, at
-    /// most `limit`.
-    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError>;
+    /// Such events of all streams, at most `limit`; those of a stream in their order.
+    fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError>;
 
     /// The same list as addresses and versions, without the bodies.
     fn list_versions(
@@ -174,6 +227,15 @@ pub trait StoreSnapshot {
     fn tail(&mut self, stream: &str, after: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
 }
 
+/// How events get their positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// One log: positions count the events of all streams, in commit order.
+    OneLog,
+    /// Every stream for itself: the position of an event is its number in its stream.
+    PerStream,
+}
+
 /// A write transaction. Dropping it rolls it back.
 pub trait Transaction: StoreSnapshot {
     /// Appends events to a stream and writes the documents they changed.
@@ -193,7 +255,7 @@ pub trait Transaction: StoreSnapshot {
     /// Until then searches use no index.
     fn rebuild_search(&mut self) -> Result<(), StoreError>;
 
-    /// Adds what events are found by.
+    /// Adds what events are found by. Those that are indexed already stay as they are.
     fn index_events(&mut self, entries: &EventEntries<'_>) -> Result<(), StoreError>;
 
     /// Forgets what events are found by; the index starts again with the first event.
@@ -217,7 +279,7 @@ pub struct Append<'a> {
 /// An event as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRow {
-    /// Store-wide position.
+    /// Its position, as the store's [`Numbering`] says.
     pub global: u64,
     /// Number in its stream.
     pub seq: u64,
@@ -240,7 +302,7 @@ pub struct EventRow {
 /// An event as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownRow {
-    /// Store-wide position.
+    /// Its position.
     pub global: u64,
     /// When it was accepted.
     pub at: Timestamp,
@@ -256,10 +318,27 @@ pub struct DocumentRow {
     pub address: Address,
     /// Columns that lists use.
     pub index: Index,
-    /// Global position of the event that changed it last.
+    /// Position of the event that changed it last.
     pub version: u64,
     /// Encoded document.
     pub body: String,
+}
+
+/// A document that a caller needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedDocument {
+    pub address: Address,
+    /// The version that the caller has, if any.
+    pub held: Option<u64>,
+}
+
+/// What became of a [`WantedDocument`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FetchedDocument {
+    Absent,
+    /// It has the version that the caller holds.
+    Unchanged,
+    Row(DocumentRow),
 }
 
 /// A page of the documents of one kind over all streams.
@@ -321,11 +400,13 @@ pub struct Damage {
 pub struct Description {
     /// Engine and version, for example `SQLite 3.54.1`.
     pub engine: String,
-    /// Place on disk, if any.
+    /// Place on disk or address, if any; without a password.
     pub location: Option<String>,
     /// Size on disk in bytes, if any.
     pub bytes: Option<u64>,
     pub schema_version: u32,
+    /// Whether this program knows a newer layout, to which its next start migrates the store.
+    pub is_older: bool,
     /// Copies made before an operation that cannot be undone.
     pub kept: Vec<PathBuf>,
 }

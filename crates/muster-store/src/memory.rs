@@ -16,8 +16,8 @@ use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosi
 
 use crate::{
     Append, CatalogueQuery, Damage, Description, DocumentRow, EventEntries, EventRow,
-    FoundDocument, LogPlace, SCHEMA_VERSION, ShownRow, Store, StoreError, StoreSnapshot,
-    StreamEvent, StreamRow, StringsQuery, TextMatches, Transaction, position,
+    FoundDocument, LogEnd, LogPlace, Numbering, SCHEMA_VERSION, ShownRow, Store, StoreError,
+    StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches, Transaction, position,
 };
 use stream::{Document, Stream, admits};
 
@@ -100,6 +100,7 @@ impl Store for MemoryStore {
             location: None,
             bytes: None,
             schema_version: SCHEMA_VERSION,
+            is_older: false,
             kept: Vec::new(),
         }
     }
@@ -144,8 +145,12 @@ impl Transaction for MemoryTransaction<'_> {
     }
 
     fn index_events(&mut self, entries: &EventEntries<'_>) -> Result<(), StoreError> {
-        Arc::make_mut(&mut self.state.said).extend(entries.strings.iter().cloned());
-        self.state.indexed = entries.through;
+        let indexed = self.state.indexed;
+        let fresh = entries.strings.iter().filter(|(place, _)| place.global > indexed);
+        let fresh = fresh.map(|(place, text)| (place.global, text.clone()));
+        Arc::make_mut(&mut self.state.said).extend(fresh);
+        let through = entries.covered.iter().map(|place| place.global).max();
+        self.state.indexed = indexed.max(through.unwrap_or(0));
         Ok(())
     }
 
@@ -214,6 +219,10 @@ impl State {
 }
 
 impl StoreSnapshot for State {
+    fn numbering(&self) -> Numbering {
+        Numbering::OneLog
+    }
+
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         let seq = self.streams.get(stream).map_or(0, |stream| stream.seq);
         Ok(LogPosition { global: self.global, seq })
@@ -297,12 +306,12 @@ impl StoreSnapshot for State {
         Ok(self.found_events(query))
     }
 
-    fn indexed_through(&mut self) -> Result<u64, StoreError> {
-        Ok(self.indexed)
+    fn unindexed_count(&mut self) -> Result<u64, StoreError> {
+        Ok(self.global.saturating_sub(self.indexed))
     }
 
-    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
-        Ok(self.log_after(after, limit))
+    fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+        Ok(self.unindexed_events(end, limit as usize))
     }
 
     fn searched(&mut self, stream: &str, address: &Address) -> Result<Option<String>, StoreError> {

@@ -50,8 +50,16 @@ pub struct LogPlace {
     pub stream: String,
     /// Number in its stream.
     pub seq: u64,
-    /// Store-wide position.
+    /// Its position.
     pub global: u64,
+}
+
+/// From which end events are taken if there are more than wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogEnd {
+    /// So that what is left is a tail of every stream.
+    Oldest,
+    Newest,
 }
 
 /// A document that was found by what is stored for that.
@@ -73,9 +81,8 @@ pub struct StreamEvent {
 /// What events are found by, to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct EventEntries<'a> {
-    /// Positions of events, rising, each with its string. Events that nothing should find are left
-    /// out.
-    pub strings: &'a [(u64, String)],
-    /// Every event up to this position is covered.
-    pub through: u64,
+    /// Places of events with their strings. Events that nothing should find are left out.
+    pub strings: &'a [(LogPlace, String)],
+    /// The oldest events that were not indexed, as [`crate::StoreSnapshot::unindexed`] gave them.
+    pub covered: &'a [LogPlace],
 }

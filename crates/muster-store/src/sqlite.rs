@@ -48,6 +48,7 @@ use self::{
 use crate::{Damage, Description, Store, StoreError, StoreSnapshot, Transaction};
 
 pub use layout::SCHEMA_VERSION;
+pub(crate) use place::prepare_folder;
 
 /// Name of the database file in the storage directory.
 const DATABASE_FILE: &str = "muster.db";
@@ -245,6 +246,7 @@ impl Store for SqliteStore {
             location: Some(self.path.display().to_string()),
             bytes: self.bytes("").map(|main| main + self.bytes("-wal").unwrap_or(0)),
             schema_version: self.layout,
+            is_older: self.layout < SCHEMA_VERSION,
             kept: keep::kept(&self.path),
         }
     }

@@ -1,6 +1,7 @@
 //! The one story suite: what every store must do, through the traits only.
 //!
-//! Each story takes a fresh, empty store. A new engine joins by adding a line at the bottom.
+//! Each story takes a fresh, empty store. A new engine joins by adding a module at the bottom, or by
+//! calling [`all`].
 
 mod catalogue;
 mod ending;
@@ -15,15 +16,23 @@ use std::{borrow::Cow, sync::mpsc, thread};
 use muster_core::{Address, Index, ListQuery, LogPosition, Subject, Timestamp};
 
 use crate::{
-    Append, DocumentChange, DocumentRow, EventRow, SqliteOptions, SqliteStore, Store, StoreError,
-    StreamRow,
+    Append, DocumentChange, DocumentRow, EventRow, FetchedDocument, Numbering, SqliteOptions,
+    SqliteStore, Store, StoreError, StreamRow, WantedDocument,
 };
 
 const STREAM: &str = "workspace/acme";
 
-fn event(global: u64, seq: u64, subject: Option<(&str, &str)>) -> EventRow {
+/// The position of an event that is one of all events and one of its stream.
+fn at(store: &dyn Store, global: u64, seq: u64) -> LogPosition {
+    match store.snapshot().unwrap().numbering() {
+        Numbering::OneLog => LogPosition { global, seq },
+        Numbering::PerStream => LogPosition { global: seq, seq },
+    }
+}
+
+fn event(store: &dyn Store, global: u64, seq: u64, subject: Option<(&str, &str)>) -> EventRow {
     EventRow {
-        global,
+        global: at(store, global, seq).global,
         seq,
         at: Timestamp(1_000 + i64::try_from(global).unwrap()),
         kind: format!("kind_{}", global % 3),
@@ -75,7 +84,7 @@ fn an_empty_store_has_nothing(store: &dyn Store) {
 }
 
 fn what_was_appended_is_read_back(store: &dyn Store) {
-    let events = [event(1, 1, Some(("TASK-1", "PLAN-1"))), event(2, 2, None)];
+    let events = [event(store, 1, 1, Some(("TASK-1", "PLAN-1"))), event(store, 2, 2, None)];
     let index = Index {
         ord: 7,
         parent: "PLAN-1".to_owned(),
@@ -85,14 +94,23 @@ fn what_was_appended_is_read_back(store: &dyn Store) {
     };
     let row = document("TASK-1", 2, index);
     write(store, STREAM, &events, &[DocumentChange::Put(row.clone(), None)]);
-    write(store, "session/one", &[event(3, 1, None)], &[]);
+    write(store, "session/one", &[event(store, 3, 1, None)], &[]);
     let mut view = store.snapshot().unwrap();
-    assert_eq!(view.head(STREAM).unwrap(), LogPosition { global: 3, seq: 2 });
-    assert_eq!(view.head("session/one").unwrap(), LogPosition { global: 3, seq: 1 });
-    assert_eq!(view.head("session/two").unwrap(), LogPosition { global: 3, seq: 0 });
+    assert_eq!(view.head(STREAM).unwrap(), at(store, 3, 2));
+    assert_eq!(view.head("session/one").unwrap(), at(store, 3, 1));
+    assert_eq!(view.head("session/two").unwrap(), at(store, 3, 0));
     assert_eq!(view.tail(STREAM, 0, 10).unwrap(), events);
     assert_eq!(view.document(STREAM, &row.address).unwrap(), Some(row.clone()));
     assert_eq!(view.document("session/one", &row.address).unwrap(), None);
+    let wanted = [Some(1), Some(2), None, None]
+        .map(|held| WantedDocument { address: row.address.clone(), held });
+    let mut wanted = wanted.to_vec();
+    wanted[3].address.name = "TASK-2".to_owned();
+    let whole = FetchedDocument::Row(row.clone());
+    let fetched = [whole.clone(), FetchedDocument::Unchanged, whole, FetchedDocument::Absent];
+    assert_eq!(view.fetch(STREAM, &wanted).unwrap(), fetched);
+    assert_eq!(view.fetch("session/two", &wanted[..1]).unwrap(), [FetchedDocument::Absent]);
+    assert_eq!(view.fetch(STREAM, &[]).unwrap(), []);
     assert_eq!(view.documents(STREAM).unwrap(), vec![row]);
     assert_eq!(
         view.streams("workspace/").unwrap(),
@@ -115,14 +133,14 @@ fn a_document_is_replaced_and_removed(store: &dyn Store) {
     for (number, row) in [first, body_only, moved].into_iter().enumerate() {
         let position = number as u64 + 1;
         let change = [DocumentChange::Put(row.clone(), None)];
-        write(store, STREAM, &[event(position, position, None)], &change);
+        write(store, STREAM, &[event(store, position, position, None)], &change);
         assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![row]);
     }
     let gone = [
         DocumentChange::Remove(address("task", "TASK-1")),
         DocumentChange::Remove(address("task", "TASK-never")),
     ];
-    write(store, STREAM, &[event(4, 4, None)], &gone);
+    write(store, STREAM, &[event(store, 4, 4, None)], &gone);
     assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![]);
 }
 
@@ -130,30 +148,30 @@ fn several_appends_share_one_transaction(store: &dyn Store) {
     let mut transaction = store.begin().unwrap();
     let other = "run/one";
     for round in 0..3 {
-        let events = [event(round * 2 + 1, round + 1, None)];
+        let events = [event(store, round * 2 + 1, round + 1, None)];
         transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
-        let events = [event(round * 2 + 2, round + 1, None)];
+        let events = [event(store, round * 2 + 2, round + 1, None)];
         transaction.append(&Append { stream: other, events: &events, documents: &[] }).unwrap();
-        let expected = LogPosition { global: round * 2 + 2, seq: round + 1 };
+        let expected = at(store, round * 2 + 2, round + 1);
         assert_eq!(transaction.head(STREAM).unwrap(), expected, "sees its own work");
     }
     assert_eq!(head(store, STREAM), LogPosition::default(), "other readers do not");
     assert_eq!(store.position().unwrap(), 0);
     transaction.commit().unwrap();
-    assert_eq!(head(store, other), LogPosition { global: 6, seq: 3 });
+    assert_eq!(head(store, other), at(store, 6, 3));
     assert_eq!(store.position().unwrap(), 6);
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
 fn a_dropped_transaction_leaves_nothing(store: &dyn Store) {
-    write(store, STREAM, &[event(1, 1, None)], &[]);
+    write(store, STREAM, &[event(store, 1, 1, None)], &[]);
     let row = document("TASK-1", 2, Index::default());
     for stream in [STREAM, "session/new"] {
         let mut transaction = store.begin().unwrap();
         let seq = transaction.head(stream).unwrap().seq + 1;
         let append = Append {
             stream,
-            events: &[event(2, seq, None)],
+            events: &[event(store, 2, seq, None)],
             documents: &[DocumentChange::Put(row.clone(), None)],
         };
         transaction.append(&append).unwrap();
@@ -161,22 +179,23 @@ fn a_dropped_transaction_leaves_nothing(store: &dyn Store) {
         drop(transaction);
         assert_eq!(store.snapshot().unwrap().document(stream, &row.address).unwrap(), None);
     }
-    assert_eq!(head(store, STREAM), LogPosition { global: 1, seq: 1 });
+    assert_eq!(head(store, STREAM), at(store, 1, 1));
     assert_eq!(store.position().unwrap(), 1);
     assert_eq!(store.snapshot().unwrap().streams("").unwrap().len(), 1);
-    write(store, "session/new", &[event(2, 1, None)], &[]);
+    write(store, "session/new", &[event(store, 2, 1, None)], &[]);
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
 fn positions_that_do_not_continue_the_log_are_refused(store: &dyn Store) {
-    write(store, STREAM, &[event(1, 1, None), event(2, 2, None)], &[]);
+    write(store, STREAM, &[event(store, 1, 1, None), event(store, 2, 2, None)], &[]);
+    let event = |global, seq| EventRow { global, ..event(store, global, seq, None) };
     let wrong: [&[EventRow]; 6] = [
-        &[event(2, 3, None)],
-        &[event(4, 3, None)],
-        &[event(3, 2, None)],
-        &[event(3, 4, None)],
-        &[event(3, 3, None), event(5, 4, None)],
-        &[event(3, 3, None), event(4, 3, None)],
+        &[event(2, 3)],
+        &[event(4, 3)],
+        &[event(3, 2)],
+        &[event(3, 4)],
+        &[event(3, 3), event(5, 4)],
+        &[event(3, 3), event(4, 3)],
     ];
     let mut transaction = store.begin().unwrap();
     for events in wrong {
@@ -186,40 +205,41 @@ fn positions_that_do_not_continue_the_log_are_refused(store: &dyn Store) {
         assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
     }
     // A rejected append writes nothing and spoils nothing: the transaction can continue.
-    let events = [event(3, 3, None)];
+    let events = [event(3, 3)];
     transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();
-    assert_eq!(head(store, STREAM), LogPosition { global: 3, seq: 3 });
+    assert_eq!(head(store, STREAM), at(store, 3, 3));
     assert_eq!(store.snapshot().unwrap().documents(STREAM).unwrap(), vec![]);
 }
 
 fn a_snapshot_stays_at_its_moment(store: &dyn Store) {
     let row = |version| document("TASK-1", version, Index { ord: version, ..Index::default() });
-    write(store, STREAM, &[event(1, 1, None)], &[DocumentChange::Put(row(1), None)]);
+    write(store, STREAM, &[event(store, 1, 1, None)], &[DocumentChange::Put(row(1), None)]);
     let mut before = store.snapshot().unwrap();
-    write(store, STREAM, &[event(2, 2, None)], &[DocumentChange::Put(row(2), None)]);
-    write(store, "session/one", &[event(3, 1, None)], &[]);
+    assert_eq!(before.head(STREAM).unwrap().seq, 1);
+    write(store, STREAM, &[event(store, 2, 2, None)], &[DocumentChange::Put(row(2), None)]);
+    write(store, "session/one", &[event(store, 3, 1, None)], &[]);
     let mut after = store.snapshot().unwrap();
-    assert_eq!(before.head(STREAM).unwrap(), LogPosition { global: 1, seq: 1 });
+    assert_eq!(before.head(STREAM).unwrap(), at(store, 1, 1));
     assert_eq!(before.tail(STREAM, 0, 10).unwrap().len(), 1);
     assert_eq!(before.documents(STREAM).unwrap(), vec![row(1)]);
     assert_eq!(before.streams("session/").unwrap(), vec![]);
-    assert_eq!(after.head(STREAM).unwrap(), LogPosition { global: 3, seq: 2 });
+    assert_eq!(after.head(STREAM).unwrap(), at(store, 3, 2));
     assert_eq!(after.documents(STREAM).unwrap(), vec![row(2)]);
 }
 
 fn more_snapshots_than_readers_can_be_open_at_once(store: &dyn Store) {
-    write(store, STREAM, &[event(1, 1, None)], &[]);
+    write(store, STREAM, &[event(store, 1, 1, None)], &[]);
     let mut views: Vec<_> = (0..9).map(|_| store.snapshot().unwrap()).collect();
     for view in &mut views {
-        assert_eq!(view.head(STREAM).unwrap(), LogPosition { global: 1, seq: 1 });
+        assert_eq!(view.head(STREAM).unwrap(), at(store, 1, 1));
     }
     drop(views);
-    assert_eq!(head(store, STREAM), LogPosition { global: 1, seq: 1 });
+    assert_eq!(head(store, STREAM), at(store, 1, 1));
 }
 
 fn the_tail_is_read_in_pages(store: &dyn Store) {
-    let events: Vec<EventRow> = (1..=25).map(|number| event(number, number, None)).collect();
+    let events: Vec<EventRow> = (1..=25).map(|number| event(store, number, number, None)).collect();
     write(store, STREAM, &events, &[]);
     let mut view = store.snapshot().unwrap();
     let mut read = Vec::new();
@@ -240,7 +260,7 @@ fn streams_are_found_by_prefix(store: &dyn Store) {
     let names =
         ["run/a", "session/a", "session/b", "session0", "sessioo/c", "workspace/\u{10FFFF}"];
     for (number, name) in names.iter().rev().enumerate() {
-        write(store, name, &[event(number as u64 + 1, 1, None)], &[]);
+        write(store, name, &[event(store, number as u64 + 1, 1, None)], &[]);
     }
     let mut view = store.snapshot().unwrap();
     let mut found = |prefix: &str| -> Vec<String> {
@@ -262,7 +282,7 @@ fn writers_take_turns(store: &dyn Store) {
                 for _ in 0..ROUNDS {
                     let mut transaction = store.begin().unwrap();
                     let head = transaction.head(&stream).unwrap();
-                    let events = [event(head.global + 1, head.seq + 1, None)];
+                    let events = [event(store, head.global + 1, head.seq + 1, None)];
                     let append = Append { stream: &stream, events: &events, documents: &[] };
                     transaction.append(&append).unwrap();
                     transaction.commit().unwrap();
@@ -282,7 +302,7 @@ fn the_position_follows_other_threads(store: &dyn Store) {
     thread::scope(|scope| {
         scope.spawn(move || {
             for number in 1..=20 {
-                write(store, STREAM, &[event(number, number, None)], &[]);
+                write(store, STREAM, &[event(store, number, number, None)], &[]);
                 sender.send(number).unwrap();
             }
         });
@@ -293,77 +313,79 @@ fn the_position_follows_other_threads(store: &dyn Store) {
     assert_eq!(store.position().unwrap(), 20);
 }
 
-/// Every story, on one kind of store.
-macro_rules! told_on {
-    ($name:ident, $fresh:expr) => {
-        mod $name {
-            told_on!(
-                $fresh,
-                super,
-                [
-                    a_document_is_replaced_and_removed,
-                    a_dropped_transaction_leaves_nothing,
-                    a_snapshot_stays_at_its_moment,
-                    an_empty_store_has_nothing,
-                    more_snapshots_than_readers_can_be_open_at_once,
-                    positions_that_do_not_continue_the_log_are_refused,
-                    several_appends_share_one_transaction,
-                    streams_are_found_by_prefix,
-                    the_position_follows_other_threads,
-                    the_tail_is_read_in_pages,
-                    what_was_appended_is_read_back,
-                    writers_take_turns,
-                ]
-            );
-            told_on!(
-                $fresh,
-                super::lists,
-                [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
-            );
-            told_on!(
-                $fresh,
-                super::search,
-                [
-                    a_string_is_found_wherever_it_is,
-                    a_changed_or_removed_document_is_found_no_more,
-                    matches_are_counted_and_come_in_pages,
-                ]
-            );
-            told_on!(
-                $fresh,
-                super::found,
-                [
-                    events_are_found_by_what_they_say_newest_first,
-                    the_log_is_read_over_all_streams,
-                    what_is_gone_or_dropped_is_not_found,
-                    documents_of_all_streams_are_found_newest_first,
-                ]
-            );
-            told_on!($fresh, super::slices, [event_slices_are_read_both_ways]);
-            told_on!(
-                $fresh,
-                super::pieces,
-                [a_body_is_its_pieces_in_order, pieces_come_and_go_with_their_document]
-            );
-            told_on!(
-                $fresh,
-                super::ending,
-                [
-                    an_end_that_was_not_committed_never_was,
-                    an_ended_stream_keeps_its_last_events_and_takes_no_more,
-                    an_end_shares_a_transaction_with_other_streams,
-                    positions_go_on_behind_an_end,
-                    a_stream_can_begin_with_its_end,
-                ]
-            );
-            told_on!(
-                $fresh,
-                super::catalogue,
-                [the_catalogue_holds_what_is_marked_newest_first, an_end_leaves_the_catalogue]
-            );
-        }
+/// Passes every story, chapter by chapter, to a macro.
+macro_rules! every_story {
+    ($each:ident, $argument:tt) => {
+        $each!(
+            $argument,
+            crate::stories,
+            [
+                a_document_is_replaced_and_removed,
+                a_dropped_transaction_leaves_nothing,
+                a_snapshot_stays_at_its_moment,
+                an_empty_store_has_nothing,
+                more_snapshots_than_readers_can_be_open_at_once,
+                positions_that_do_not_continue_the_log_are_refused,
+                several_appends_share_one_transaction,
+                streams_are_found_by_prefix,
+                the_position_follows_other_threads,
+                the_tail_is_read_in_pages,
+                what_was_appended_is_read_back,
+                writers_take_turns,
+            ]
+        );
+        $each!(
+            $argument,
+            crate::stories::lists,
+            [lists_hold_what_they_admit_in_every_order, pages_of_a_list_meet_without_gap]
+        );
+        $each!(
+            $argument,
+            crate::stories::search,
+            [
+                a_string_is_found_wherever_it_is,
+                a_changed_or_removed_document_is_found_no_more,
+                matches_are_counted_and_come_in_pages,
+            ]
+        );
+        $each!(
+            $argument,
+            crate::stories::found,
+            [
+                events_are_found_by_what_they_say_newest_first,
+                what_is_not_indexed_is_read_over_all_streams,
+                what_is_gone_or_dropped_is_not_found,
+                documents_of_all_streams_are_found_newest_first,
+            ]
+        );
+        $each!($argument, crate::stories::slices, [event_slices_are_read_both_ways]);
+        $each!(
+            $argument,
+            crate::stories::pieces,
+            [a_body_is_its_pieces_in_order, pieces_come_and_go_with_their_document]
+        );
+        $each!(
+            $argument,
+            crate::stories::ending,
+            [
+                an_end_that_was_not_committed_never_was,
+                an_ended_stream_keeps_its_last_events_and_takes_no_more,
+                an_end_shares_a_transaction_with_other_streams,
+                positions_go_on_behind_an_end,
+                a_stream_can_begin_with_its_end,
+            ]
+        );
+        $each!(
+            $argument,
+            crate::stories::catalogue,
+            [the_catalogue_holds_what_is_marked_newest_first, an_end_leaves_the_catalogue]
+        );
     };
-    ($fresh:expr, $chapter:path, [$($story:ident),*$(,)?]) => {
+}
+
+/// A test for each story, on one kind of store.
+macro_rules! tests_on {
+    (($fresh:expr), $chapter:path, [$($story:ident),*$(,)?]) => {
         $(
             #[test]
             fn $story() {
@@ -375,11 +397,36 @@ macro_rules! told_on {
     };
 }
 
+/// Adds stories to a list, for stores that are expensive to create.
+macro_rules! collected {
+    (($stories:ident), $chapter:path, [$($story:ident),*$(,)?]) => {
+        {
+            use $chapter as chapter;
+            $($stories.push((stringify!($story), chapter::$story as Story));)*
+        }
+    };
+}
+
+/// What a store must do.
+pub(crate) type Story = fn(&dyn Store);
+
+/// All stories with their names.
+pub(crate) fn all() -> Vec<(&'static str, Story)> {
+    let mut stories = Vec::new();
+    every_story!(collected, (stories));
+    stories
+}
+
 fn sqlite() -> (tempfile::TempDir, SqliteStore) {
     let home = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&home.path().join("store"), SqliteOptions::default()).unwrap();
     (home, store)
 }
 
-told_on!(in_memory, ((), crate::MemoryStore::new()));
-told_on!(on_sqlite, super::sqlite());
+mod in_memory {
+    every_story!(tests_on, (((), crate::MemoryStore::new())));
+}
+
+mod on_sqlite {
+    every_story!(tests_on, (super::sqlite()));
+}

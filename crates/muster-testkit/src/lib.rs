@@ -5,6 +5,7 @@ pub mod faults;
 pub mod fuzz;
 pub mod generate;
 pub mod model;
+pub mod postgres_server;
 #[cfg(test)]
 mod redaction_speed;
 pub mod server;

@@ -1,17 +1,18 @@
 //! The command line. Its doc comments are the help texts.
 
-use std::path::PathBuf;
+use std::{ffi::OsStr, path::PathBuf};
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser as _},
+    builder::{PossibleValuesParser, TypedValueParser},
+    error::ErrorKind,
 };
-use muster_api::Toolset;
+use muster_api::{DatabaseUrl, Toolset};
 use tracing::Level;
 
 use crate::{
     commands,
-    config::{LOG_FORMAT, STORAGE_DIR},
+    config::{DATABASE, LOG_FORMAT, STORAGE_DIR},
 };
 
 /// Heading of the flags that every command has.
@@ -73,6 +74,17 @@ pub(crate) struct GlobalFlags {
 
     #[arg(
         long,
+        value_name = "URL",
+        value_parser = DatabaseParser,
+        help = DATABASE.row.flag_help(),
+        long_help = DATABASE.row.flag_long_help(),
+        global = true,
+        help_heading = EVERYWHERE
+    )]
+    pub(crate) database: Option<DatabaseUrl>,
+
+    #[arg(
+        long,
         value_enum,
         value_name = "FORMAT",
         help = LOG_FORMAT.row.flag_help(),
@@ -81,6 +93,27 @@ pub(crate) struct GlobalFlags {
         help_heading = EVERYWHERE
     )]
     pub(crate) log_format: Option<LogFormat>,
+}
+
+/// Parses the address of a database; a complaint never repeats it, because of its password.
+#[derive(Clone)]
+pub(crate) struct DatabaseParser;
+
+impl TypedValueParser for DatabaseParser {
+    type Value = DatabaseUrl;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<DatabaseUrl, clap::Error> {
+        let parsed = value.to_string_lossy().parse::<DatabaseUrl>();
+        parsed.map_err(|error| {
+            let text = format!("--database: {error}: use {}\n", DATABASE.row.allowed);
+            command.clone().error(ErrorKind::ValueValidation, text)
+        })
+    }
 }
 
 /// How log lines look: for people, or one JSON object a line.

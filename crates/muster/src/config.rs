@@ -7,6 +7,7 @@
 
 mod bad_value;
 mod choice;
+mod database;
 mod entries;
 mod file;
 mod places;
@@ -30,9 +31,10 @@ use std::{
 use muster_api::WorkspaceId;
 
 pub(crate) use bad_value::BadValue;
+pub(crate) use database::{database_of, forget_database, remember_database};
 pub(crate) use entries::{
     AGENT_NAME, ALL, ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, BODY_BYTES, CLIENT_URL, CTREES_MAX_CHARS,
-    LOG_FILTER, LOG_FORMAT, NOTIFY_COMMAND, NOTIFY_DESKTOP, NOTIFY_MIN_AGE, NOTIFY_QUIET,
+    DATABASE, LOG_FILTER, LOG_FORMAT, NOTIFY_COMMAND, NOTIFY_DESKTOP, NOTIFY_MIN_AGE, NOTIFY_QUIET,
     NOTIFY_WEBHOOK, PASSPHRASE_FILE, PROOF_LOG_DAYS, REQUESTS_PER_SECOND, SERVER_ADDR, STORAGE_DIR,
     STREAMS, TLS_CERT, TLS_KEY, TOOLSET, TRUST_PROXY, WATCH, WORKSPACE,
 };

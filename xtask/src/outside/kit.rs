@@ -105,6 +105,13 @@ pub(crate) fn agents(sources: &Path, place: &Path) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
+/// The programs of a PostgreSQL server; returns the folder that holds them.
+pub(crate) fn postgres(sources: &Path, place: &Path) -> Result<PathBuf, String> {
+    let folder = place.join("postgres");
+    packages(sources, &folder)?;
+    Ok(folder)
+}
+
 /// Test runners that are Node packages.
 pub(crate) fn runners(sources: &Path, place: &Path) -> Result<(), String> {
     packages(sources, &place.join("node"))

@@ -50,9 +50,12 @@ const LAYERS: [(&str, &[&str]); 10] = [
 const CORE_MAY_USE: [&str; 6] = ["schemars", "serde", "serde_json", "sha2", "strsim", "uuid"];
 
 /// Outside crates with a fixed place. The first column ends in `*` if it names a family.
-const HOMES: [(&str, &[&str]); 11] = [
+const HOMES: [(&str, &[&str]); 14] = [
     ("rusqlite", &["muster-store", "muster-testkit"]),
     ("libsqlite3-sys", &["muster-store", "muster-testkit"]),
+    ("tokio-postgres", &["muster-store"]),
+    ("tokio-postgres-rustls", &["muster-store"]),
+    ("rustls*", &["muster-store"]),
     ("rmcp", &["muster-mcp", "muster-testkit"]),
     ("axum", &["muster-mcp", "muster-http", "muster-testkit"]),
     ("tower*", &["muster-mcp", "muster-http", "muster-testkit"]),
@@ -60,6 +63,8 @@ const HOMES: [(&str, &[&str]); 11] = [
     (
         "tokio",
         &[
+            // Only a thread that reads and writes the connections to PostgreSQL.
+            "muster-store",
             "muster-engine",
             "muster-agents",
             "muster-mcp",

@@ -82,7 +82,7 @@ impl<'a> Finder<'a> {
         if !kinds.iter().any(|kind| self.wants(*kind)) {
             return Ok(());
         }
-        let mut seen: BTreeSet<u64> = BTreeSet::new();
+        let mut seen: BTreeSet<(String, u64)> = BTreeSet::new();
         let mut found: Vec<FoundItem> = Vec::new();
         let mut has_more = false;
         for strings in self.request.words.probes(EVENT_LEAD) {
@@ -94,7 +94,7 @@ impl<'a> Finder<'a> {
                     has_more = true;
                     break;
                 }
-                if seen.insert(place.global) {
+                if seen.insert((place.stream.clone(), place.seq)) {
                     found.extend(read(self, &place)?);
                 }
             }

@@ -11,9 +11,9 @@ use std::{
 use muster_core::{Address, EventQuery, ListQuery, LogPosition, Timestamp};
 use muster_engine::FixedClock;
 use muster_store::{
-    CatalogueQuery, Damage, Description, DocumentRow, EventRow, FoundDocument, LogPlace,
-    MemoryStore, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery,
-    TextMatches, Transaction,
+    CatalogueQuery, Damage, Description, DocumentRow, EventRow, FoundDocument, LogEnd, LogPlace,
+    MemoryStore, Numbering, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent, StreamRow,
+    StringsQuery, TextMatches, Transaction,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +40,10 @@ impl CountingView<'_> {
 }
 
 impl StoreSnapshot for CountingView<'_> {
+    fn numbering(&self) -> Numbering {
+        self.view.numbering()
+    }
+
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         self.view.head(stream)
     }
@@ -116,12 +120,12 @@ impl StoreSnapshot for CountingView<'_> {
         self.count(found)
     }
 
-    fn indexed_through(&mut self) -> Result<u64, StoreError> {
-        self.view.indexed_through()
+    fn unindexed_count(&mut self) -> Result<u64, StoreError> {
+        self.view.unindexed_count()
     }
 
-    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
-        let events = self.view.log(after, limit);
+    fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+        let events = self.view.unindexed(end, limit);
         self.count(events)
     }
 

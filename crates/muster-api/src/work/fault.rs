@@ -15,7 +15,9 @@ impl From<ApiError> for RunFault {
             ErrorCode::RevisionMismatch => RunCode::ChangedSince,
             ErrorCode::PersonRequired => RunCode::PersonRequired,
             ErrorCode::ForbiddenRole => RunCode::ForbiddenRole,
-            ErrorCode::StoreBusy | ErrorCode::StoreError => RunCode::StoreUnavailable,
+            ErrorCode::StoreBusy | ErrorCode::StoreUnavailable | ErrorCode::StoreError => {
+                RunCode::StoreUnavailable
+            }
             ErrorCode::InvalidInput
             | ErrorCode::UnknownTool
             | ErrorCode::SessionEnded

@@ -71,9 +71,13 @@ impl From<SessionFault> for SessionHttpFault {
     fn from(fault: SessionFault) -> Self {
         match fault {
             SessionFault::Refused(rejection) => Self::from(*rejection),
-            SessionFault::Store(StoreError::Busy { .. }) => {
+            SessionFault::Store(StoreError::Busy { .. } | StoreError::Conflict { .. }) => {
                 let detail = "the store is busy; nothing was written: retry";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+            }
+            SessionFault::Store(StoreError::Unavailable { .. }) => {
+                let detail = "the database server cannot be reached: retry";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", detail)
             }
             SessionFault::Store(error) => {
                 tracing::error!(%error, "a request of the bridge failed");
@@ -86,6 +90,9 @@ impl From<SessionFault> for SessionHttpFault {
                          back and restart the server"
                     }
                     StoreError::Busy { .. }
+                    | StoreError::Conflict { .. }
+                    | StoreError::Unavailable { .. }
+                    | StoreError::Address { .. }
                     | StoreError::Absent { .. }
                     | StoreError::Directory { .. }
                     | StoreError::TooNew { .. }

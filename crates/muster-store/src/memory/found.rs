@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{State, stream::Document};
-use crate::{FoundDocument, LogPlace, StreamEvent, StringsQuery};
+use crate::{FoundDocument, LogEnd, LogPlace, StreamEvent, StringsQuery};
 
 /// Characters of the shortest string that finds something, as in an index of three characters.
 const STRING_CHARS_MIN: usize = 3;
@@ -57,14 +57,18 @@ impl State {
         found.into_iter().map(row).collect()
     }
 
-    pub(super) fn log_after(&self, after: u64, limit: u32) -> Vec<StreamEvent> {
+    pub(super) fn unindexed_events(&self, end: LogEnd, limit: usize) -> Vec<StreamEvent> {
+        let after = self.indexed;
         let mut found = Vec::new();
         for (name, stream) in &self.streams {
             let newer = stream.events.iter().filter(|event| event.global > after);
             found.extend(newer.map(|event| (name, event)));
         }
         found.sort_by_key(|(_, event)| event.global);
-        found.truncate(limit as usize);
+        match end {
+            LogEnd::Oldest => found.truncate(limit),
+            LogEnd::Newest => drop(found.drain(..found.len().saturating_sub(limit))),
+        }
         let row = |(stream, event): (&String, &Arc<crate::EventRow>)| StreamEvent {
             stream: stream.clone(),
             event: crate::EventRow::clone(event),

@@ -55,12 +55,18 @@ pub(super) fn indexed_through(link: &Link) -> Result<u64, StoreError> {
     Ok(through.unwrap_or(0))
 }
 
-/// Adds what events are found by.
+/// Adds what events are found by, unless another process has done so.
 pub(super) fn add(link: &Link, entries: &EventEntries<'_>) -> Result<(), StoreError> {
-    for (position, text) in entries.strings {
-        run(link, ADD, params![position, text])?;
+    let indexed = indexed_through(link)?;
+    let fresh = entries.strings.iter().filter(|(place, _)| place.global > indexed);
+    for (place, text) in fresh {
+        run(link, ADD, params![place.global, text])?;
     }
-    run(link, MARK_INDEXED, [entries.through])
+    let through = entries.covered.iter().map(|place| place.global).max();
+    match through.filter(|through| *through > indexed) {
+        Some(through) => run(link, MARK_INDEXED, [through]),
+        None => Ok(()),
+    }
 }
 
 /// Forgets what all events are found by.

@@ -359,17 +359,3 @@ pub(super) fn above(after: Option<u64>) -> i64 {
 fn below(after: Option<u64>) -> i64 {
     after.map_or(i64::MAX, |after| i64::try_from(after).map_or(i64::MAX, |after| after - 1))
 }
-
-/// The first string that sorts after everything with this prefix; `None` if nothing does.
-pub(super) fn first_after(prefix: &str) -> Option<String> {
-    let mut end = prefix.to_owned();
-    while let Some(last) = end.pop() {
-        // The successor of the last character before the surrogates is the first one after them.
-        let next = (last..=char::MAX).nth(1);
-        if let Some(next) = next {
-            end.push(next);
-            return Some(end);
-        }
-    }
-    None
-}

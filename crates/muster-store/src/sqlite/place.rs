@@ -39,9 +39,7 @@ const ROOM_BYTES_MIN: u64 = 64 * 1024;
 pub(super) fn prepare(directory: &Path) -> Result<(), StoreError> {
     let refuse = |cause: String| StoreError::Directory { path: directory.to_owned(), cause };
     let failed = |error: io::Error| StoreError::of_file(directory, &error);
-    if !directory.is_dir() {
-        create_private(directory).map_err(failed)?;
-    }
+    prepare_folder(directory)?;
     let real = directory.canonicalize().map_err(failed)?;
     let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else { return Ok(()) };
     match network_file_system(&mounts, &real) {
@@ -51,6 +49,14 @@ pub(super) fn prepare(directory: &Path) -> Result<(), StoreError> {
              choose a directory on a local disk"
         ))),
     }
+}
+
+/// Makes sure that the directory exists.
+pub(crate) fn prepare_folder(directory: &Path) -> Result<(), StoreError> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    create_private(directory).map_err(|error| StoreError::of_file(directory, &error))
 }
 
 #[cfg(unix)]

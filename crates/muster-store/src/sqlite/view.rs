@@ -13,8 +13,8 @@ use super::{
     search::{self, SearchedIds},
 };
 use crate::{
-    CatalogueQuery, DocumentRow, EventRow, FoundDocument, LogPlace, ShownRow, StoreError,
-    StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches,
+    CatalogueQuery, DocumentRow, EventRow, FoundDocument, LogEnd, LogPlace, Numbering, ShownRow,
+    StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches, prefix as names,
 };
 
 /// The number of a stream's newest event; the stream keeps it even after its end.
@@ -161,6 +161,10 @@ pub(super) fn newest(link: &Link) -> Result<u64, StoreError> {
 }
 
 impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
+    fn numbering(&self) -> Numbering {
+        Numbering::OneLog
+    }
+
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         let seq = self.look_up(stream)?.map_or(0, |stream| stream.seq);
         Ok(LogPosition { global: self.global, seq })
@@ -170,7 +174,7 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         let read = |row: &Row<'_>| {
             Ok(StreamRow { name: row.get(0)?, seq: row.get(1)?, ended: row.get(2)? })
         };
-        match listing::first_after(prefix) {
+        match names::first_after(prefix) {
             None => {
                 let sql = concat!(
                     "SELECT name, ",
@@ -283,11 +287,16 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
         self.found_events(query)
     }
 
-    fn indexed_through(&mut self) -> Result<u64, StoreError> {
-        event_search::indexed_through(&self.link)
+    fn unindexed_count(&mut self) -> Result<u64, StoreError> {
+        Ok(self.global.saturating_sub(event_search::indexed_through(&self.link)?))
     }
 
-    fn log(&mut self, after: u64, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+    fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
+        let indexed = event_search::indexed_through(&self.link)?;
+        let after = match end {
+            LogEnd::Oldest => indexed,
+            LogEnd::Newest => indexed.max(self.global.saturating_sub(u64::from(limit))),
+        };
         self.log_after(after, limit)
     }
 

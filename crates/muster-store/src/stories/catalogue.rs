@@ -14,7 +14,7 @@ fn fill(store: &dyn Store, streams: u64) {
     for number in 1..=streams {
         let index = if number % 3 == 0 { Index::default() } else { catalogued(number / 2) };
         let put = [DocumentChange::Put(document("ONE", number, index), None)];
-        write(store, &format!("session/{number}"), &[event(number, 1, None)], &put);
+        write(store, &format!("session/{number}"), &[event(store, number, 1, None)], &put);
     }
 }
 
@@ -36,7 +36,7 @@ pub(super) fn the_catalogue_holds_what_is_marked_newest_first(store: &dyn Store)
     // A change of the document leaves it where it is, whole.
     let row = document("ONE", 9, catalogued(2));
     let put = [DocumentChange::Put(row.clone(), None)];
-    write(store, "session/4", &[event(9, 2, None)], &put);
+    write(store, "session/4", &[event(store, 9, 2, None)], &put);
     let query = CatalogueQuery { kind: "task", below: Some(3), limit: Some(2) };
     let found = store.snapshot().unwrap().catalogue(&query).unwrap();
     assert_eq!(found[1], ("session/4".to_owned(), row));
@@ -46,7 +46,7 @@ pub(super) fn an_end_leaves_the_catalogue(store: &dyn Store) {
     fill(store, 5);
     let mut transaction = store.begin().unwrap();
     let stream = "session/4";
-    let events = [event(6, 2, None)];
+    let events = [event(store, 6, 2, None)];
     transaction.end(&Append { stream, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();
     assert_eq!(names(store, None, None), ["session/5", "session/2", "session/1"]);

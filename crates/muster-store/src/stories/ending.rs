@@ -1,8 +1,8 @@
 //! What is left of a stream that has ended, and that nothing else is affected.
 
-use muster_core::{EventOrder, EventQuery, Index, ListQuery, LogPosition, Mark};
+use muster_core::{EventOrder, EventQuery, Index, ListQuery, Mark};
 
-use super::{STREAM, address, document, event, head, write};
+use super::{STREAM, address, at, document, event, head, write};
 use crate::{Append, DocumentChange, Store, StoreError, StreamRow};
 
 const SESSION: &str = "session/one";
@@ -18,15 +18,15 @@ fn alternate(store: &dyn Store) {
         let name = format!("TASK-{round}");
         let put = [DocumentChange::Put(document(&name, position, listed(round)), None)];
         let subject = Some(("TASK-0", "PLAN-0"));
-        write(store, SESSION, &[event(position, round + 1, subject)], &put);
+        write(store, SESSION, &[event(store, position, round + 1, subject)], &put);
         let put = [DocumentChange::Put(document(&name, position + 1, listed(round)), None)];
-        write(store, STREAM, &[event(position + 1, round + 1, None)], &put);
+        write(store, STREAM, &[event(store, position + 1, round + 1, None)], &put);
     }
 }
 
 fn end(store: &dyn Store, position: u64, seq: u64) {
     let tombstone = document("TOMB", position, Index::default());
-    let events = [event(position, seq, None)];
+    let events = [event(store, position, seq, None)];
     let documents = [DocumentChange::Put(tombstone, None)];
     let mut transaction = store.begin().unwrap();
     transaction.end(&Append { stream: SESSION, events: &events, documents: &documents }).unwrap();
@@ -41,8 +41,8 @@ pub(super) fn an_ended_stream_keeps_its_last_events_and_takes_no_more(store: &dy
     alternate(store);
     end(store, 7, 4);
     let mut view = store.snapshot().unwrap();
-    assert_eq!(view.head(SESSION).unwrap(), LogPosition { global: 7, seq: 4 });
-    assert_eq!(view.tail(SESSION, 0, 10).unwrap(), [event(7, 4, None)]);
+    assert_eq!(view.head(SESSION).unwrap(), at(store, 7, 4));
+    assert_eq!(view.tail(SESSION, 0, 10).unwrap(), [event(store, 7, 4, None)]);
     assert_eq!(view.tail(SESSION, 4, 10).unwrap(), []);
     let tombstone = document("TOMB", 7, Index::default());
     assert_eq!(view.documents(SESSION).unwrap(), [tombstone]);
@@ -55,36 +55,37 @@ pub(super) fn an_ended_stream_keeps_its_last_events_and_takes_no_more(store: &dy
     assert_eq!(view.documents(STREAM).unwrap().len(), 3);
     drop(view);
     let mut transaction = store.begin().unwrap();
-    let events = [event(8, 5, None)];
+    let events = [event(store, 8, 5, None)];
     let append = Append { stream: SESSION, events: &events, documents: &[] };
     let refused = transaction.append(&append);
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
     let refused = transaction.end(&append);
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
     // The refusals have spoiled nothing.
-    let events = [event(8, 4, None)];
+    let events = [event(store, 8, 4, None)];
     transaction.append(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
 pub(super) fn positions_go_on_behind_an_end(store: &dyn Store) {
-    write(store, SESSION, &[event(1, 1, None), event(2, 2, None)], &[]);
+    write(store, SESSION, &[event(store, 1, 1, None), event(store, 2, 2, None)], &[]);
     let mut before = store.snapshot().unwrap();
+    assert_eq!(before.head(SESSION).unwrap().seq, 2);
     end(store, 3, 3);
     assert_eq!(store.position().unwrap(), 3, "others notice");
     assert_eq!(before.tail(SESSION, 0, 9).unwrap().len(), 2, "an open view stays at its moment");
     assert_eq!(before.streams("").unwrap(), [row(SESSION, 2, false)]);
     drop(before);
-    write(store, STREAM, &[event(4, 1, None)], &[]);
-    assert_eq!(head(store, STREAM), LogPosition { global: 4, seq: 1 });
+    write(store, STREAM, &[event(store, 4, 1, None)], &[]);
+    assert_eq!(head(store, STREAM), at(store, 4, 1));
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
 pub(super) fn an_end_that_was_not_committed_never_was(store: &dyn Store) {
     alternate(store);
     let mut transaction = store.begin().unwrap();
-    let last = event(7, 4, None);
+    let last = event(store, 7, 4, None);
     let events = std::slice::from_ref(&last);
     let refused = transaction.end(&Append { stream: SESSION, events: &[], documents: &[] });
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
@@ -96,7 +97,7 @@ pub(super) fn an_end_that_was_not_committed_never_was(store: &dyn Store) {
     assert_eq!(view.documents(SESSION).unwrap().len(), 3);
     assert_eq!(view.streams("session/").unwrap(), [row(SESSION, 3, false)]);
     drop(view);
-    write(store, SESSION, &[event(7, 4, None)], &[]);
+    write(store, SESSION, &[event(store, 7, 4, None)], &[]);
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
@@ -104,12 +105,12 @@ pub(super) fn an_end_shares_a_transaction_with_other_streams(store: &dyn Store) 
     alternate(store);
     let mut transaction = store.begin().unwrap();
     let append = |stream| Append { stream, events: &[], documents: &[] };
-    transaction.append(&Append { events: &[event(7, 4, None)], ..append(SESSION) }).unwrap();
-    transaction.end(&Append { events: &[event(8, 5, None)], ..append(SESSION) }).unwrap();
-    transaction.append(&Append { events: &[event(9, 4, None)], ..append(STREAM) }).unwrap();
+    transaction.append(&Append { events: &[event(store, 7, 4, None)], ..append(SESSION) }).unwrap();
+    transaction.end(&Append { events: &[event(store, 8, 5, None)], ..append(SESSION) }).unwrap();
+    transaction.append(&Append { events: &[event(store, 9, 4, None)], ..append(STREAM) }).unwrap();
     transaction.commit().unwrap();
-    assert_eq!(head(store, SESSION), LogPosition { global: 9, seq: 5 });
-    assert_eq!(store.snapshot().unwrap().tail(SESSION, 0, 9).unwrap(), [event(8, 5, None)]);
+    assert_eq!(head(store, SESSION), at(store, 9, 5));
+    assert_eq!(store.snapshot().unwrap().tail(SESSION, 0, 9).unwrap(), [event(store, 8, 5, None)]);
     assert_eq!(store.snapshot().unwrap().tail(STREAM, 0, 9).unwrap().len(), 4);
     assert_eq!(store.check().unwrap(), vec![]);
 }

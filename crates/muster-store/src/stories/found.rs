@@ -2,8 +2,10 @@
 
 use muster_core::{Index, Mark};
 
-use super::{STREAM, document, event, write};
-use crate::{Append, DocumentChange, EventEntries, Store, StringsQuery};
+use super::{STREAM, at, document, event, write};
+use crate::{
+    Append, DocumentChange, EventEntries, EventRow, LogEnd, LogPlace, Store, StringsQuery,
+};
 
 const RUN: &str = "run/one";
 
@@ -11,33 +13,48 @@ fn strings(strings: &[&str]) -> Vec<String> {
     strings.iter().map(|string| (*string).to_owned()).collect()
 }
 
-fn index(store: &dyn Store, entries: &[(u64, &str)], through: u64) {
-    let strings: Vec<(u64, String)> =
-        entries.iter().map(|(position, text)| (*position, (*text).to_owned())).collect();
+/// Where the events of [`fill`] are.
+fn place(store: &dyn Store, number: u64) -> LogPlace {
+    let (stream, seq) = if number < 3 { (STREAM, number) } else { (RUN, number - 2) };
+    LogPlace { stream: stream.to_owned(), seq, global: at(store, number, seq).global }
+}
+
+/// Indexes all events that are not, of which these say something.
+fn index(store: &dyn Store, entries: &[(u64, &str)]) {
+    let strings: Vec<(LogPlace, String)> =
+        entries.iter().map(|(number, text)| (place(store, *number), (*text).to_owned())).collect();
     let mut transaction = store.begin().unwrap();
-    transaction.index_events(&EventEntries { strings: &strings, through }).unwrap();
-    assert_eq!(transaction.indexed_through().unwrap(), through, "sees its own work");
+    let rows = transaction.unindexed(LogEnd::Oldest, 9).unwrap();
+    let covered: Vec<LogPlace> = rows
+        .into_iter()
+        .map(|row| LogPlace { stream: row.stream, seq: row.event.seq, global: row.event.global })
+        .collect();
+    let entries = EventEntries { strings: &strings, covered: &covered };
+    transaction.index_events(&entries).unwrap();
+    assert_eq!(transaction.unindexed_count().unwrap(), 0, "sees its own work");
+    transaction.index_events(&entries).unwrap();
     transaction.commit().unwrap();
 }
 
-/// Positions of the events that say these strings.
+/// Numbers of the events that say these strings.
 fn said(store: &dyn Store, wanted: &[&str], stream: Option<&str>, limit: u32) -> Vec<u64> {
     let strings = strings(wanted);
     let query = StringsQuery { strings: &strings, stream, limit };
     let found = store.snapshot().unwrap().events_with(&query).unwrap();
-    found.into_iter().map(|place| place.global).collect()
+    let number = |found: LogPlace| (1..=4).find(|number| place(store, *number) == found).unwrap();
+    found.into_iter().map(number).collect()
 }
 
 /// Four events of two streams, three of which say something.
 fn fill(store: &dyn Store) {
-    write(store, STREAM, &[event(1, 1, None), event(2, 2, None)], &[]);
-    write(store, RUN, &[event(3, 1, None), event(4, 2, None)], &[]);
-    index(store, &[(1, "\u{1f} rotate keys"), (2, "\u{1f} grüße an alle")], 2);
-    index(store, &[(4, "\u{1f} rotate locks")], 4);
+    write(store, STREAM, &[event(store, 1, 1, None), event(store, 2, 2, None)], &[]);
+    index(store, &[(1, "\u{1f} rotate keys"), (2, "\u{1f} grüße an alle")]);
+    write(store, RUN, &[event(store, 3, 1, None), event(store, 4, 2, None)], &[]);
+    index(store, &[(4, "\u{1f} rotate locks")]);
 }
 
 pub(super) fn events_are_found_by_what_they_say_newest_first(store: &dyn Store) {
-    assert_eq!(store.snapshot().unwrap().indexed_through().unwrap(), 0);
+    assert_eq!(store.snapshot().unwrap().unindexed_count().unwrap(), 0);
     assert_eq!(said(store, &["rotate"], None, 9), [0; 0]);
     fill(store);
     assert_eq!(said(store, &["rotate"], None, 9), [4, 1]);
@@ -57,27 +74,37 @@ pub(super) fn events_are_found_by_what_they_say_newest_first(store: &dyn Store) 
     assert_eq!(store.check().unwrap(), vec![]);
 }
 
-pub(super) fn the_log_is_read_over_all_streams(store: &dyn Store) {
-    fill(store);
-    let mut view = store.snapshot().unwrap();
-    let read = |rows: Vec<crate::StreamEvent>| -> Vec<(String, u64)> {
-        rows.into_iter().map(|row| (row.stream, row.event.global)).collect()
+pub(super) fn what_is_not_indexed_is_read_over_all_streams(store: &dyn Store) {
+    let unindexed = |end, limit| -> Vec<(String, u64)> {
+        let rows = store.snapshot().unwrap().unindexed(end, limit).unwrap();
+        rows.into_iter().map(|row| (row.stream, row.event.seq)).collect()
     };
-    let tail = read(view.log(1, 2).unwrap());
-    assert_eq!(tail, [(STREAM.to_owned(), 2), (RUN.to_owned(), 3)]);
-    assert_eq!(read(view.log(3, 9).unwrap()), [(RUN.to_owned(), 4)]);
-    assert!(view.log(4, 9).unwrap().is_empty() && view.log(u64::MAX, 9).unwrap().is_empty());
+    fill(store);
+    assert!(unindexed(LogEnd::Oldest, 9).is_empty() && unindexed(LogEnd::Newest, 9).is_empty());
+    let events: Vec<EventRow> =
+        (0..3).map(|number| event(store, 5 + number, 3 + number, None)).collect();
+    write(store, STREAM, &events, &[]);
+    write(store, RUN, &[event(store, 8, 3, None)], &[]);
+    assert_eq!(store.snapshot().unwrap().unindexed_count().unwrap(), 4);
+    let all = [(STREAM, 3), (STREAM, 4), (STREAM, 5), (RUN, 3)];
+    let all = all.map(|(stream, seq)| (stream.to_owned(), seq));
+    assert_eq!(unindexed(LogEnd::Oldest, 9), all);
+    assert_eq!(unindexed(LogEnd::Oldest, 2), all[..2]);
+    assert_eq!(unindexed(LogEnd::Newest, 9), all);
+    assert_eq!(unindexed(LogEnd::Newest, 2), all[2..]);
+    index(store, &[]);
+    assert!(unindexed(LogEnd::Oldest, 9).is_empty());
 }
 
 pub(super) fn what_is_gone_or_dropped_is_not_found(store: &dyn Store) {
     fill(store);
     let mut transaction = store.begin().unwrap();
     transaction.clear_event_index().unwrap();
-    assert_eq!(transaction.indexed_through().unwrap(), 0);
+    assert_eq!(transaction.unindexed_count().unwrap(), 4);
     drop(transaction);
     assert_eq!(said(store, &["rotate"], None, 9), [4, 1], "it was not committed");
     let mut transaction = store.begin().unwrap();
-    let events = [event(5, 3, None)];
+    let events = [event(store, 5, 3, None)];
     transaction.end(&Append { stream: RUN, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();
     assert_eq!(said(store, &["rotate"], None, 9), [1]);
@@ -85,7 +112,7 @@ pub(super) fn what_is_gone_or_dropped_is_not_found(store: &dyn Store) {
     transaction.clear_event_index().unwrap();
     transaction.commit().unwrap();
     assert_eq!(said(store, &["rotate"], None, 9), [0; 0]);
-    index(store, &[(1, "\u{1f} rotate keys")], 5);
+    index(store, &[(1, "\u{1f} rotate keys")]);
     assert_eq!(said(store, &["rotate"], None, 9), [1]);
     assert_eq!(store.check().unwrap(), vec![]);
 }
@@ -97,9 +124,14 @@ pub(super) fn documents_of_all_streams_are_found_newest_first(store: &dyn Store)
         let search = DocumentChange::Search(row.address.clone(), text.to_owned());
         [DocumentChange::Put(row, None), search]
     };
-    write(store, STREAM, &[event(1, 1, None)], &put("TASK-1", 1, "task-1\u{1f}rotate keys"));
-    write(store, "workspace/other", &[event(2, 1, None)], &put("TASK-1", 2, "task-1\u{1f}rotate"));
-    write(store, STREAM, &[event(3, 2, None)], &put("TASK-2", 3, "task-2\u{1f}old keys"));
+    write(store, STREAM, &[event(store, 1, 1, None)], &put("TASK-1", 1, "task-1\u{1f}rotate keys"));
+    write(
+        store,
+        "workspace/other",
+        &[event(store, 2, 1, None)],
+        &put("TASK-1", 2, "task-1\u{1f}rotate"),
+    );
+    write(store, STREAM, &[event(store, 3, 2, None)], &put("TASK-2", 3, "task-2\u{1f}old keys"));
     let found = |wanted: &[&str], stream: Option<&str>, limit: u32| {
         let strings = strings(wanted);
         let query = StringsQuery { strings: &strings, stream, limit };

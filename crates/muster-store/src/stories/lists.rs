@@ -131,7 +131,7 @@ fn expected(mut rows: Vec<DocumentRow>, query: &ListQuery) -> Vec<DocumentRow> {
 fn fill(store: &dyn Store, stream: &str, changes: &[DocumentChange]) {
     for (number, share) in changes.chunks(16).enumerate() {
         let global = store.position().unwrap() + 1;
-        write(store, stream, &[event(global, number as u64 + 1, None)], share);
+        write(store, stream, &[event(store, global, number as u64 + 1, None)], share);
     }
 }
 

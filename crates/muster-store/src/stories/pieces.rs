@@ -15,7 +15,7 @@ fn put(store: &dyn Store, number: u64, first: &str, rest: &[Option<&str>]) {
     let rest = rest.iter().map(|piece| piece.map(str::to_owned)).collect();
     let brief = Some(format!("brief {number}"));
     let change = [DocumentChange::PutPieces(DocumentPieces { first, rest, brief })];
-    write(store, STREAM, &[event(number, number, None)], &change);
+    write(store, STREAM, &[event(store, number, number, None)], &change);
 }
 
 fn pieces(store: &dyn Store) -> usize {
@@ -37,7 +37,7 @@ fn body(store: &dyn Store) -> Option<String> {
 pub(super) fn a_body_is_its_pieces_in_order(store: &dyn Store) {
     assert_eq!(pieces(store), 0);
     let small = [DocumentChange::Put(document("SMALL", 1, listed()), None)];
-    write(store, STREAM, &[event(1, 1, None)], &small);
+    write(store, STREAM, &[event(store, 1, 1, None)], &small);
     put(store, 2, "a", &[Some("b"), Some("c"), Some("d")]);
     assert_eq!((body(store).as_deref(), pieces(store)), (Some("abcd"), 4));
     put(store, 3, "A", &[None, Some("C"), None]);
@@ -51,19 +51,19 @@ pub(super) fn a_body_is_its_pieces_in_order(store: &dyn Store) {
 
 pub(super) fn pieces_come_and_go_with_their_document(store: &dyn Store) {
     let whole = |number| [DocumentChange::Put(document("LARGE", number, listed()), None)];
-    write(store, STREAM, &[event(1, 1, None)], &whole(1));
+    write(store, STREAM, &[event(store, 1, 1, None)], &whole(1));
     assert_eq!(pieces(store), 1);
     put(store, 2, "a", &[Some("b")]);
-    write(store, STREAM, &[event(3, 3, None)], &whole(3));
+    write(store, STREAM, &[event(store, 3, 3, None)], &whole(3));
     assert_eq!((body(store).as_deref(), pieces(store)), (Some("LARGE at 3"), 1));
     put(store, 4, "a", &[Some("b")]);
     let gone = [DocumentChange::Remove(address("task", "LARGE"))];
-    write(store, STREAM, &[event(5, 5, None)], &gone);
+    write(store, STREAM, &[event(store, 5, 5, None)], &gone);
     assert_eq!((body(store), pieces(store)), (None, 0));
     put(store, 6, "a", &[Some("z")]);
     assert_eq!(body(store).as_deref(), Some("az"));
     let mut transaction = store.begin().unwrap();
-    let last = [event(7, 7, None)];
+    let last = [event(store, 7, 7, None)];
     transaction.end(&Append { stream: STREAM, events: &last, documents: &[] }).unwrap();
     transaction.commit().unwrap();
     assert_eq!(body(store), None);

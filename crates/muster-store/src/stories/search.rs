@@ -44,8 +44,8 @@ pub(super) fn a_string_is_found_wherever_it_is(store: &dyn Store) {
     let texts = ["task-1\u{1f}rotate keys", "task-2\u{1f}grüße \"an\" alle", "task-3\u{1f}keys"];
     let changes: Vec<DocumentChange> =
         (1..).zip(texts).flat_map(|(number, text)| put(number, "TODO", text)).collect();
-    write(store, STREAM, &[event(1, 1, None)], &changes);
-    write(store, "workspace/other", &[event(2, 1, None)], &put(1, "TODO", "rotate keys"));
+    write(store, STREAM, &[event(store, 1, 1, None)], &changes);
+    write(store, "workspace/other", &[event(store, 2, 1, None)], &put(1, "TODO", "rotate keys"));
     for (text, expected) in [
         ("rotate", &["TASK-1"][..]),
         ("tate ke", &["TASK-1"]),
@@ -73,23 +73,23 @@ pub(super) fn a_string_is_found_wherever_it_is(store: &dyn Store) {
 }
 
 pub(super) fn a_changed_or_removed_document_is_found_no_more(store: &dyn Store) {
-    write(store, STREAM, &[event(1, 1, None)], &put(1, "TODO", "rotate keys"));
-    write(store, STREAM, &[event(2, 2, None)], &put(2, "TODO", "rotate locks"));
+    write(store, STREAM, &[event(store, 1, 1, None)], &put(1, "TODO", "rotate keys"));
+    write(store, STREAM, &[event(store, 2, 2, None)], &put(2, "TODO", "rotate locks"));
     let row = put(1, "DONE", "")[0].clone();
-    write(store, STREAM, &[event(3, 3, None)], &[row]);
+    write(store, STREAM, &[event(store, 3, 3, None)], &[row]);
     assert_eq!(names(store, "rotate"), ["TASK-1", "TASK-2"], "only its status changed");
-    write(store, STREAM, &[event(4, 4, None)], &put(1, "DONE", "change locks"));
+    write(store, STREAM, &[event(store, 4, 4, None)], &put(1, "DONE", "change locks"));
     assert_eq!(names(store, "rotate"), ["TASK-2"]);
     assert_eq!(names(store, "locks"), ["TASK-1", "TASK-2"]);
     let gone = [DocumentChange::Remove(address("task", "TASK-2"))];
-    write(store, STREAM, &[event(5, 5, None)], &gone);
+    write(store, STREAM, &[event(store, 5, 5, None)], &gone);
     assert_eq!(names(store, "locks"), ["TASK-1"]);
     let mut transaction = store.begin().unwrap();
     transaction.rebuild_search().unwrap();
     transaction.commit().unwrap();
     assert_eq!(names(store, "locks"), ["TASK-1"]);
     let mut transaction = store.begin().unwrap();
-    let events = [event(6, 6, None)];
+    let events = [event(store, 6, 6, None)];
     transaction.end(&Append { stream: STREAM, events: &events, documents: &[] }).unwrap();
     transaction.commit().unwrap();
     assert!(names(store, "locks").is_empty());
@@ -102,7 +102,7 @@ pub(super) fn matches_are_counted_and_come_in_pages(store: &dyn Store) {
     let status = |number: u64| if number.is_multiple_of(5) { "DONE" } else { "TODO" };
     let changes: Vec<DocumentChange> =
         (1..=TASKS).flat_map(|number| put(number, status(number), &text(number))).collect();
-    write(store, STREAM, &[event(1, 1, None)], &changes);
+    write(store, STREAM, &[event(store, 1, 1, None)], &changes);
     for word in ["needle", "payment", "gateway", "retry", "pay", "et", "way retry"] {
         for parent in [None, Some("PLAN-1".to_owned())] {
             for statuses in [vec![], vec!["TODO"]] {

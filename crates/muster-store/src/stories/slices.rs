@@ -26,7 +26,7 @@ fn timeline(store: &dyn Store) -> Vec<EventRow> {
         let shown = (number != SILENT).then(|| format!("{{\"n\":{number}}}"));
         let kind = if number % 7 < 3 { RARE } else { "noted" }.to_owned();
         let intent = (number % 3 == 0).then(|| "note".to_owned());
-        let row = EventRow { shown, kind, intent, ..event(number, seq, subject) };
+        let row = EventRow { shown, kind, intent, ..event(store, number, seq, subject) };
         write(store, stream, std::slice::from_ref(&row), &[]);
         if stream == STREAM && row.subject.is_some() {
             kept.push(row);

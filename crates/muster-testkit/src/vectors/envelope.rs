@@ -32,6 +32,7 @@ const ERROR_CODES: [&str; 24] = [
     "UNDO_CONFLICT",
     "BATCH_FAILED",
     "STORE_BUSY",
+    "STORE_UNAVAILABLE",
     "STORE_ERROR",
 ];
 

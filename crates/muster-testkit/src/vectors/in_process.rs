@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use muster_api::{App, AppOptions, Toolset};
+use muster_api::{App, AppOptions, StoreError, Toolset};
 use muster_engine::SystemClock;
 use muster_store::MemoryStore;
 use serde_json::{Map, Value};
@@ -40,6 +40,18 @@ impl InProcess {
         };
         let app = App::open(options).map_err(|error| error.to_string())?;
         Ok(Self { name: "in process over SQLite", app, _folder: None })
+    }
+
+    /// Over a database of PostgreSQL.
+    pub fn over_postgres(directory: &Path, address: &str) -> Result<Self, String> {
+        let options = AppOptions {
+            storage_dir: directory.to_owned(),
+            database: address.parse().map_err(|error: StoreError| error.to_string())?,
+            toolset: Toolset::Full,
+            ..AppOptions::default()
+        };
+        let app = App::open(options).map_err(|error| error.to_string())?;
+        Ok(Self { name: "in process over PostgreSQL", app, _folder: None })
     }
 
     /// The application.

@@ -12,13 +12,14 @@ mod tool;
 use std::{ffi::OsString, io, path::PathBuf, process::ExitCode};
 
 use clap::{ArgMatches, Args};
-use muster_api::{OperationRow, Registry, WorkspaceId, unknown_operation};
+use muster_api::{DatabaseUrl, OperationRow, Registry, WorkspaceId, unknown_operation};
 use serde_json::{Map, Value};
 
 use crate::{
     USAGE,
-    config::Settings,
-    output, storage,
+    config::{Settings, database_of},
+    output,
+    storage::{self, StorePlace},
     workspace::{self, Surroundings},
 };
 
@@ -61,11 +62,7 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
             return Ok(ExitCode::from(USAGE));
         }
     };
-    let directory = match matches.get_one::<PathBuf>(tool::STORAGE_DIR) {
-        Some(directory) => directory.clone(),
-        None => storage::directory(settings)?,
-    };
-    let app = storage::open_at(settings, &directory, storage::caller(settings)?)?;
+    let app = storage::open_at(settings, &place(settings, &matches)?, storage::caller(settings)?)?;
     let workspace = match arguments.contains_key("workspace") {
         true => None,
         false => workspace::find(settings, None, &Surroundings::of_process(Some(&app))?)?,
@@ -76,6 +73,23 @@ pub(crate) fn run(settings: &Settings, call: CallCommand) -> anyhow::Result<Exit
     let answer = app.call(name, arguments);
     output::print_json(&answer)?;
     Ok(if answer.success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Where the store is: flags after the tool count, too.
+fn place(settings: &Settings, matches: &ArgMatches) -> anyhow::Result<StorePlace> {
+    let database = matches.get_one::<DatabaseUrl>(tool::DATABASE);
+    let folder = matches.get_one::<PathBuf>(tool::STORAGE_DIR);
+    match (folder, database) {
+        (None, None) => storage::place(settings),
+        (Some(folder), None) => Ok(StorePlace::of(folder.clone(), database_of(settings, folder)?)),
+        (_, Some(database @ DatabaseUrl::Sqlite(Some(folder)))) => {
+            Ok(StorePlace::of(folder.clone(), database.clone()))
+        }
+        (None, Some(database)) => {
+            Ok(StorePlace::of(storage::directory(settings)?, database.clone()))
+        }
+        (Some(folder), Some(database)) => Ok(StorePlace::of(folder.clone(), database.clone())),
+    }
 }
 
 /// The given JSON, with the flags on top.

@@ -108,7 +108,8 @@ fn candidates(typed: &OsStr, tasks_limit: u32) -> Vec<CompletionCandidate> {
 
 /// Plans and tasks of the workspace of this directory, by id and title.
 fn listed(tasks_limit: u32) -> anyhow::Result<Vec<(String, String)>> {
-    let settings = Settings::load(GlobalFlags { storage_dir: None, log_format: None })?;
+    let settings =
+        Settings::load(GlobalFlags { storage_dir: None, database: None, log_format: None })?;
     let desk = OpenWorkspace::open_quietly(&settings, &InWorkspace { workspace: None })?;
     let call = ContextCall { plans_limit: PAGE_ROWS, tasks_limit, ..ContextCall::default() };
     let view = desk.ask(&call)?;

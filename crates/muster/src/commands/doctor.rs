@@ -220,6 +220,7 @@ mod tests {
             location: Some("/somewhere/muster.db".to_owned()),
             bytes: Some(1),
             schema_version: 3,
+            is_older: true,
             kept: Vec::new(),
         };
         let report = DoctorReport::default();

@@ -15,7 +15,7 @@ use crate::{
     arguments::toolset_parser,
     client::Client,
     config::{AGENT_NAME, CTREES_MAX_CHARS, PROOF_LOG_DAYS, Settings, TOOLSET},
-    storage,
+    storage::{self, StorePlace},
     workspace::{self, ResolvedWorkspace, Surroundings, Undecided},
 };
 
@@ -79,9 +79,11 @@ pub(crate) fn run(settings: &Settings, mcp: &Mcp) -> anyhow::Result<ExitCode> {
         directory: std::env::current_dir().ok(),
         ..Caller::default()
     };
+    let StorePlace { folder: storage_dir, database } = storage::place(settings)?;
     let options = AppOptions {
         caller,
-        storage_dir: storage::directory(settings)?,
+        storage_dir,
+        database,
         toolset,
         keeps_house: true,
         one_caller: true,

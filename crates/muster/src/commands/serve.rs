@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use muster_api::{
-    App, AppOptions, Toolset,
+    App, AppOptions, DatabaseUrl, Toolset,
     notify::NotifySettings,
     runs::{McpCommand, RunDriver, RunOptions, RunsSettings},
 };
@@ -31,12 +31,13 @@ use crate::{
     config::{
         ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, BODY_BYTES, CLIENT_URL, CTREES_MAX_CHARS,
         PROOF_LOG_DAYS, REQUESTS_PER_SECOND, SERVER_ADDR, STORAGE_DIR, STREAMS, Settings, TLS_CERT,
-        TLS_KEY, TOOLSET, TRUST_PROXY,
+        TLS_KEY, TOOLSET, TRUST_PROXY, forget_database, remember_database,
     },
     local_server::WrittenDown,
     notifications, output, run_settings,
     stop::StopRequest,
-    storage, watching,
+    storage::{self, StorePlace},
+    watching,
 };
 
 /// How long calls whose clients left may take to end.
@@ -135,10 +136,12 @@ pub(crate) struct Serve {
 
 /// Serves until a signal asks it to stop.
 pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode> {
-    let storage_dir = storage::directory(settings)?;
+    let place = storage::place(settings)?;
+    let storage_dir = place.folder.clone();
     let runs = run_settings::read(&storage_dir)?;
     let app = Arc::new(App::open(AppOptions {
         storage_dir: storage_dir.clone(),
+        database: place.database.clone(),
         toolset: settings.get_over(&TOOLSET, serve.toolset)?.value,
         // A server is for all directories, so the one it was started in does not count.
         default_workspace: settings.workspace(None)?.map(|set| set.value),
@@ -149,6 +152,7 @@ pub(crate) fn run(settings: &Settings, serve: Serve) -> anyhow::Result<ExitCode>
         ..AppOptions::default()
     })?);
     let transport = transport(settings, &serve)?;
+    remember(&place)?;
     let hosts = (!serve.allow_host.is_empty()).then_some(serve.allow_host);
     let origins = (!serve.allow_origin.is_empty()).then_some(serve.allow_origin);
     let mut times = ServerTimes::divided_by(serve.time_divisor.get());
@@ -330,6 +334,15 @@ async fn answer(
     };
     server.run(stop).await;
     Ok(())
+}
+
+/// Lets the commands and agents of this machine work on the same database.
+fn remember(place: &StorePlace) -> anyhow::Result<()> {
+    let remembered = match &place.database {
+        DatabaseUrl::Sqlite(_) => forget_database(&place.folder),
+        DatabaseUrl::Postgres(address) => remember_database(&place.folder, address.reveal()),
+    };
+    remembered.with_context(|| format!("cannot write to {}", place.folder.display()))
 }
 
 /// How agents of runs get Muster's tools. The driver that starts them adds what binds them to

@@ -1,6 +1,6 @@
 //! `muster status`: the workspace of this directory, and the server that client commands use.
 
-use std::{fmt::Write as _, path::Path, process::ExitCode};
+use std::{fmt::Write as _, process::ExitCode};
 
 use anyhow::bail;
 use clap::Args;
@@ -13,7 +13,7 @@ use crate::{
     output,
     people::{InWorkspace, Look},
     screen::{Color, Screen, Tone, spelled_out},
-    storage,
+    storage::{self, StorePlace},
     workspace::{self, ResolvedWorkspace, Surroundings, WorkspaceReason},
 };
 
@@ -78,8 +78,8 @@ struct Health {
 #[derive(Serialize)]
 struct FoundServer<'a> {
     workspace: &'a FoundWorkspace,
-    /// The storage folder.
-    store: &'a Path,
+    /// The storage folder, or the address of the database.
+    store: &'a str,
     url: &'a str,
     source: &'a ValueSource,
     #[serde(flatten)]
@@ -107,8 +107,9 @@ enum Access {
 /// Prints the workspace and the report of the server.
 pub(crate) fn run(settings: &Settings, status: &StatusCommand) -> anyhow::Result<ExitCode> {
     let workspace = workspace_here(settings, &status.place);
-    let store = storage::directory(settings)?;
-    let head = |screen: Screen| workspace_line(screen, &workspace) + &store_line(screen, &store);
+    let place = storage::place(settings)?;
+    let store = place.shown();
+    let head = |screen: Screen| workspace_line(screen, &workspace) + &store_line(screen, &place);
     let asked = ask(settings);
     let (client, health, access) = match asked {
         Ok(answered) => answered,
@@ -193,9 +194,9 @@ fn workspace_line(screen: Screen, found: &FoundWorkspace) -> String {
     format!("workspace {name}  {}\n", screen.paint(Tone::Faint, &found.why))
 }
 
-fn store_line(screen: Screen, store: &Path) -> String {
-    let missing = if store.is_dir() { "" } else { "  not there yet" };
-    format!("store     {}{}\n", store.display(), screen.paint(Tone::Faint, missing))
+fn store_line(screen: Screen, place: &StorePlace) -> String {
+    let missing = if place.is_missing() { "  not there yet" } else { "" };
+    format!("store     {}{}\n", place.shown(), screen.paint(Tone::Faint, missing))
 }
 
 fn server_lines(

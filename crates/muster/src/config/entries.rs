@@ -9,7 +9,7 @@ mod views;
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use muster_api::{Toolset, WorkspaceId, checks::PROOF_LOG_DAYS_DEFAULT};
+use muster_api::{DatabaseUrl, Toolset, WorkspaceId, checks::PROOF_LOG_DAYS_DEFAULT};
 use muster_core::watched::WatchPolicy;
 use muster_http::{AllowedHost, AllowedOrigin};
 
@@ -25,7 +25,7 @@ pub(crate) use views::{
 };
 
 use super::{
-    AnySetting, Setting, SettingRow, Sourced, places,
+    AnySetting, Setting, SettingRow, Sourced, database, places,
     readers::{self, Secret},
     row::{Blank, Form, Reading, ShownValue},
     server,
@@ -37,8 +37,9 @@ const SERVER_ADDR_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7717);
 
 /// All settings in display order.
-pub(crate) static ALL: [&dyn AnySetting; 36] = [
+pub(crate) static ALL: [&dyn AnySetting; 37] = [
     &STORAGE_DIR,
+    &DATABASE,
     &WORKSPACE,
     &LOG_FILTER,
     &LOG_FORMAT,
@@ -125,6 +126,23 @@ pub(crate) static STORAGE_DIR: Setting<Option<PathBuf>> = Setting {
         default: |settings| Sourced::default(places::storage(&*settings.variables)),
     },
     show: |folder| ShownValue::maybe(folder.as_ref().map(|folder| folder.display())),
+};
+
+/// The database of the store (TEAM-STORE-1).
+pub(crate) static DATABASE: Setting<DatabaseUrl> = Setting {
+    row: SettingRow {
+        name: "database",
+        variables: &["MUSTER_DATABASE"],
+        flag: Some("--database"),
+        allowed: "sqlite:, sqlite:DIR or postgres://USER:PASSWORD@HOST/NAME",
+        default: "the database that a server last used with the storage folder, else sqlite:",
+        help: "Database of the store: a file in the storage folder, or a PostgreSQL server",
+        secret: true,
+        blank: Blank::Refused,
+        ..SettingRow::PLAIN
+    },
+    reading: Reading::Ruled(database::find),
+    show: |url| ShownValue::text(url),
 };
 
 /// The default workspace (TASKS-WS-2).

@@ -125,7 +125,7 @@ impl SettingsFile {
             "HOME" => Some(home.clone()),
             _ => None,
         };
-        let shared = GlobalFlags { storage_dir: None, log_format: None };
+        let shared = GlobalFlags { storage_dir: None, database: None, log_format: None };
         let settings = match Settings::of(shared, Box::new(variables)) {
             Ok(settings) => settings,
             Err(error) => return vec![format!("{error:#}")],

@@ -180,7 +180,10 @@ impl<T> Setting<T> {
 
 impl Settings {
     /// The string in the environment, or else in the file.
-    fn text_of(&self, row: &SettingRow) -> Result<Option<(OsString, ValueSource)>, BadValue> {
+    pub(super) fn text_of(
+        &self,
+        row: &SettingRow,
+    ) -> Result<Option<(OsString, ValueSource)>, BadValue> {
         for name in row.variables {
             match (self.variable(name), row.blank) {
                 (Some(text), Blank::NotSet) if is_blank(&text) => {}

@@ -62,7 +62,7 @@ impl Home {
         if own.exists() {
             variables.push(("MUSTER_CONFIG".to_owned(), own.into()));
         }
-        let shared = GlobalFlags { storage_dir: None, log_format: None };
+        let shared = GlobalFlags { storage_dir: None, database: None, log_format: None };
         Settings::of(
             shared,
             Box::new(move |name| {
@@ -99,8 +99,11 @@ fn flags_win_over_variables_and_variables_over_the_file() {
 
 #[test]
 fn flags_of_every_command_are_known_to_the_settings() {
-    let shared =
-        GlobalFlags { storage_dir: Some("here".into()), log_format: Some(LogFormat::Json) };
+    let shared = GlobalFlags {
+        storage_dir: Some("here".into()),
+        database: Some("sqlite:there".parse().unwrap()),
+        log_format: Some(LogFormat::Json),
+    };
     let variables = |name: &str| (name == "MUSTER_STORAGE_DIR").then(|| OsString::from("there"));
     let settings = Settings::of(shared, Box::new(variables)).unwrap();
     let folder = settings.get(&STORAGE_DIR).unwrap();

@@ -128,6 +128,7 @@ fn advice(error: &ApiError, facts: &ErrorFacts) -> String {
         | ErrorCode::SessionEnded
         | ErrorCode::CallCancelled
         | ErrorCode::StoreBusy
+        | ErrorCode::StoreUnavailable
         | ErrorCode::StoreError => error.recovery.clone(),
     }
 }

@@ -11,7 +11,7 @@ use muster_testkit::vectors::{self, CommandLine, InProcess, McpHttp, McpStdio, R
 use super::program;
 
 /// Where the vectors are.
-fn folder() -> PathBuf {
+pub(super) fn folder() -> PathBuf {
     repository().join("tests/contracts/tasks")
 }
 
@@ -54,7 +54,7 @@ macro_rules! topics {
             )*
         }
 
-        const TOPICS: &[&str] = &[$(stringify!($topic)),*];
+        pub(super) const TOPICS: &[&str] = &[$(stringify!($topic)),*];
     };
 }
 

@@ -21,6 +21,7 @@ mod hostile_input;
 mod imports;
 mod init;
 mod lifecycle;
+mod on_postgres;
 mod page;
 mod people;
 mod processes;

@@ -6,12 +6,17 @@ use clap::{Arg, ArgAction, Command, builder::ValueParser};
 use muster_api::{OperationRow, Registry};
 
 use super::flag;
-use crate::{arguments::EVERYWHERE, config};
+use crate::{
+    arguments::{DatabaseParser, EVERYWHERE},
+    config,
+};
 
 /// Name of the argument that holds the whole input.
 pub(super) const JSON: &str = "json";
 /// Name of the argument that holds the storage directory.
 pub(super) const STORAGE_DIR: &str = "storage-dir";
+/// The flag for the database.
+pub(super) const DATABASE: &str = "database";
 
 /// All tools as subcommands; those that the words name with their flags, the others as they are
 /// listed, because flags take a schema each. Unknown names are let through: the call itself reports
@@ -34,6 +39,7 @@ pub(super) fn command(registry: &Registry, words: &[OsString], workspace_is_set:
              muster call GET /api/runs                 a route of the running server",
         )
         .arg(storage_dir())
+        .arg(database())
         .subcommand_required(true)
         .arg_required_else_help(true)
         .allow_external_subcommands(true)
@@ -51,6 +57,16 @@ fn storage_dir() -> Arg {
         .global(true)
         .help_heading(EVERYWHERE)
         .help(config::STORAGE_DIR.row.flag_help())
+}
+
+fn database() -> Arg {
+    Arg::new(DATABASE)
+        .long("database")
+        .value_name("URL")
+        .value_parser(DatabaseParser)
+        .global(true)
+        .help_heading(EVERYWHERE)
+        .help(config::DATABASE.row.flag_help())
 }
 
 /// Usage first, then required flags, optional flags, and the flags of every command.
