@@ -1,7 +1,7 @@
 //! Who did what in the whole store: the log, without what Muster did itself (TEAM-WHO-3).
 
 use muster_core::{Author, AuthorKind};
-use muster_store::{StoreError, StreamEvent};
+use muster_store::{LogCursor, StoreError, StreamEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,9 +41,9 @@ pub struct AuditEntry {
 }
 
 impl App {
-    /// What people and agents did after a position of the log, at most `limit` of it. Events of
+    /// What people and agents did after a cursor, at most `limit` of it. Events of
     /// older versions name nobody and are left out.
-    pub fn audit(&self, since: u64, limit: u32) -> Result<AuditAnswer, StoreError> {
+    pub fn audit(&self, since: LogCursor, limit: u32) -> Result<AuditAnswer, StoreError> {
         let mut snapshot = self.engine().store().snapshot()?;
         let mut entries = Vec::new();
         let mut position = since;
@@ -52,11 +52,11 @@ impl App {
             let page = snapshot.log(position, PAGE_EVENTS)?;
             let is_last = page.len() < PAGE_EVENTS as usize;
             read += PAGE_EVENTS;
-            for event in page {
+            for (cursor, event) in page {
                 if entries.len() >= limit as usize {
                     return Ok(AuditAnswer { entries, next: position.to_string(), more: true });
                 }
-                position = event.event.global;
+                position = cursor;
                 entries.extend(AuditEntry::of(event));
             }
             if is_last || read >= EVENTS_MAX {

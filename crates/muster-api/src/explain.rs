@@ -65,7 +65,7 @@ fn explanation(code: &impl Serialize, kind: CodeKind, words: Words) -> Explanati
     Explanation { code, kind, meaning, when, remedy }
 }
 
-const ERRORS: [(ErrorCode, Words); 26] = [
+const ERRORS: [(ErrorCode, Words); 27] = [
     (
         ErrorCode::InvalidInput,
         [

@@ -73,7 +73,7 @@ pub use muster_engine::{
     Batch, Clock, Encode, Encoded, Follower, GrowthListener, News, SystemClock,
     doctor::DoctorReport, transfer::TransferError,
 };
-pub use muster_store::{DatabaseUrl, Description, EventRow, StoreAccess, StoreError};
+pub use muster_store::{DatabaseUrl, Description, EventRow, LogCursor, StoreAccess, StoreError};
 pub use projects::TrustError;
 pub use protected::{ProtectedChanges, ProtectedDiff};
 pub use registry::{OperationEffect, OperationRow, Registry, ResultSchema, derived_request_shapes};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use muster_api::{AuditAnswer, Json};
+use muster_api::{AuditAnswer, Json, LogCursor};
 
 use crate::{
     request::{Params, RowLimit, parameters},
@@ -17,7 +17,7 @@ const ENTRIES_MAX: u64 = 1_000;
 parameters! {
     pub(crate) struct AuditQuery {
         /// `next` of the part before; from the beginning without it.
-        "since" since: Option<u64>,
+        "since" since: Option<LogCursor>,
         /// Entries at most.
         "limit" limit: RowLimit<ENTRIES_DEFAULT, ENTRIES_MAX>,
     }
@@ -29,5 +29,5 @@ pub(crate) async fn read(
     Params(query): Params<AuditQuery>,
 ) -> RunsReply<AuditAnswer> {
     let AuditQuery { since, limit } = query;
-    tell(&site, move |app| Ok(Json::of(&app.audit(since.unwrap_or(0), limit.rows())?))).await
+    tell(&site, move |app| Ok(Json::of(&app.audit(since.unwrap_or_default(), limit.rows())?))).await
 }

@@ -117,6 +117,14 @@ macro_rules! reads {
                 self.$field.unindexed(end, limit)
             }
 
+            fn log(
+                &mut self,
+                after: $crate::LogCursor,
+                limit: u32,
+            ) -> Result<Vec<($crate::LogCursor, $crate::StreamEvent)>, $crate::StoreError> {
+                self.$field.log(after, limit)
+            }
+
             fn brief(
                 &mut self,
                 stream: &str,

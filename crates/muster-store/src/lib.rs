@@ -34,7 +34,8 @@ pub use kanban::{KanbanError, is_sqlite, read_kanban};
 pub use memory::MemoryStore;
 pub use postgres::PostgresStore;
 pub use search::{
-    EventEntries, FoundDocument, LogEnd, LogPlace, StreamEvent, StringsQuery, TextMatches,
+    EventEntries, FoundDocument, LogCursor, LogEnd, LogPlace, StreamEvent, StringsQuery,
+    TextMatches,
 };
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
 
@@ -195,6 +196,14 @@ pub trait StoreSnapshot {
 
     /// Such events of all streams, at most `limit`; those of a stream in their order.
     fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError>;
+
+    /// Events of all streams after a cursor, in an order in which none is ever added before one that
+    /// was read; those of a stream in their order. Each has the cursor that follows it.
+    fn log(
+        &mut self,
+        after: LogCursor,
+        limit: u32,
+    ) -> Result<Vec<(LogCursor, StreamEvent)>, StoreError>;
 
     /// The same list as addresses and versions, without the bodies.
     fn list_versions(

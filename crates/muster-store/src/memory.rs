@@ -16,8 +16,9 @@ use muster_core::{Address, EventOrder, EventQuery, ListOrder, ListQuery, LogPosi
 
 use crate::{
     Append, CatalogueQuery, Damage, Description, DocumentRow, EventEntries, EventRow,
-    FoundDocument, LogEnd, LogPlace, Numbering, SCHEMA_VERSION, ShownRow, Store, StoreError,
-    StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches, Transaction, position,
+    FoundDocument, LogCursor, LogEnd, LogPlace, Numbering, SCHEMA_VERSION, ShownRow, Store,
+    StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches, Transaction,
+    position,
 };
 use stream::{Document, Stream, admits};
 
@@ -308,6 +309,16 @@ impl StoreSnapshot for State {
 
     fn unindexed_count(&mut self) -> Result<u64, StoreError> {
         Ok(self.global.saturating_sub(self.indexed))
+    }
+
+    fn log(
+        &mut self,
+        after: LogCursor,
+        limit: u32,
+    ) -> Result<Vec<(LogCursor, StreamEvent)>, StoreError> {
+        let mut found = self.events_after(after.order);
+        found.truncate(limit as usize);
+        Ok(found.into_iter().map(|row| (LogCursor::at(row.event.global), row)).collect())
     }
 
     fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {

@@ -1,6 +1,6 @@
 //! Searches and their outcome, the same for every store.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, num::ParseIntError, str::FromStr};
 
 use muster_core::{Address, ListQuery};
 
@@ -69,6 +69,39 @@ pub struct FoundDocument {
     pub address: Address,
     /// What it is found by.
     pub searched: String,
+}
+
+/// How far a reader of the events of all streams has come. Only the store that gave it can read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogCursor {
+    /// What comes first in the order of this store: a position, or the number of a transaction.
+    pub(crate) order: u64,
+    /// Number of the stream, where that does not decide.
+    pub(crate) stream: u64,
+    pub(crate) seq: u64,
+}
+
+impl LogCursor {
+    pub(crate) fn at(position: u64) -> Self {
+        Self { order: position, ..Self::default() }
+    }
+}
+
+impl fmt::Display for LogCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { order, stream, seq } = self;
+        write!(f, "{order}.{stream}.{seq}")
+    }
+}
+
+impl FromStr for LogCursor {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        let mut numbers = text.splitn(3, '.').map(str::parse);
+        let mut next = || numbers.next().unwrap_or("".parse());
+        Ok(Self { order: next()?, stream: next()?, seq: next()? })
+    }
 }
 
 /// An event of any stream.

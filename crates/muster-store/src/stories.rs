@@ -354,6 +354,7 @@ macro_rules! every_story {
             [
                 events_are_found_by_what_they_say_newest_first,
                 what_is_not_indexed_is_read_over_all_streams,
+                events_of_all_streams_are_read_in_parts,
                 what_is_gone_or_dropped_is_not_found,
                 documents_of_all_streams_are_found_newest_first,
             ]

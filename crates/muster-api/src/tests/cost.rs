@@ -11,9 +11,9 @@ use std::{
 use muster_core::{Address, EventQuery, ListQuery, LogPosition, Timestamp};
 use muster_engine::FixedClock;
 use muster_store::{
-    CatalogueQuery, Damage, Description, DocumentRow, EventRow, FoundDocument, LogEnd, LogPlace,
-    MemoryStore, Numbering, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent, StreamRow,
-    StringsQuery, TextMatches, Transaction,
+    CatalogueQuery, Damage, Description, DocumentRow, EventRow, FoundDocument, LogCursor, LogEnd,
+    LogPlace, MemoryStore, Numbering, ShownRow, Store, StoreError, StoreSnapshot, StreamEvent,
+    StreamRow, StringsQuery, TextMatches, Transaction,
 };
 use serde_json::{Value, json};
 
@@ -126,6 +126,15 @@ impl StoreSnapshot for CountingView<'_> {
 
     fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
         let events = self.view.unindexed(end, limit);
+        self.count(events)
+    }
+
+    fn log(
+        &mut self,
+        after: LogCursor,
+        limit: u32,
+    ) -> Result<Vec<(LogCursor, StreamEvent)>, StoreError> {
+        let events = self.view.log(after, limit);
         self.count(events)
     }
 

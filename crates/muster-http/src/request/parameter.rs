@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use muster_api::{PageCursor, runs::RunFault};
+use muster_api::{LogCursor, PageCursor, runs::RunFault};
 use muster_core::schema::{JsonType, Keyword, Schema};
 
 use crate::{
@@ -219,6 +219,12 @@ impl ParameterValue for u64 {
 impl<At: FromStr, Of: FromStr> ParameterValue for PageCursor<At, Of> {
     fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
         text.parse().map_err(|()| given.unknown_cursor())
+    }
+}
+
+impl ParameterValue for LogCursor {
+    fn read(given: &GivenParameter<'_>, text: &str) -> Result<Self, Fault> {
+        text.parse().map_err(|_| given.unknown_cursor())
     }
 }
 

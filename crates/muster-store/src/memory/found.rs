@@ -58,17 +58,21 @@ impl State {
     }
 
     pub(super) fn unindexed_events(&self, end: LogEnd, limit: usize) -> Vec<StreamEvent> {
-        let after = self.indexed;
-        let mut found = Vec::new();
-        for (name, stream) in &self.streams {
-            let newer = stream.events.iter().filter(|event| event.global > after);
-            found.extend(newer.map(|event| (name, event)));
-        }
-        found.sort_by_key(|(_, event)| event.global);
+        let mut found = self.events_after(self.indexed);
         match end {
             LogEnd::Oldest => found.truncate(limit),
             LogEnd::Newest => drop(found.drain(..found.len().saturating_sub(limit))),
         }
+        found
+    }
+
+    pub(super) fn events_after(&self, position: u64) -> Vec<StreamEvent> {
+        let mut found = Vec::new();
+        for (name, stream) in &self.streams {
+            let newer = stream.events.iter().filter(|event| event.global > position);
+            found.extend(newer.map(|event| (name, event)));
+        }
+        found.sort_by_key(|(_, event)| event.global);
         let row = |(stream, event): (&String, &Arc<crate::EventRow>)| StreamEvent {
             stream: stream.clone(),
             event: crate::EventRow::clone(event),

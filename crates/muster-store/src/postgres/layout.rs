@@ -26,6 +26,10 @@ const CREATE: &str = "CREATE SCHEMA IF NOT EXISTS muster; \
     INSERT INTO muster.meta (k, v) VALUES ('layout', 0) ON CONFLICT DO NOTHING";
 const VERSION: &str = "SELECT v FROM muster.meta WHERE k = 'layout'";
 const LOCK_VERSION: &str = "SELECT v FROM muster.meta WHERE k = 'layout' FOR UPDATE";
+/// Events from the copy of another installation have numbers of transactions that are still to come
+/// here, so they count as its first ones.
+const ADOPT_COPY: &str = "UPDATE muster.event SET txn = '0' \
+    WHERE txn >= pg_snapshot_xmax(pg_current_snapshot())";
 const SET_VERSION: &str = "UPDATE muster.meta SET v = $1 WHERE k = 'layout'";
 
 /// The layout of the database; `None` if it holds no store.
@@ -67,6 +71,7 @@ fn apply(link: &mut Link, from: u32) -> Result<(), StoreError> {
         .collect();
     let version = vec![parameter(i64::from(LAYOUT))];
     orders.push(Order::of("wrote the layout", SET_VERSION, version));
+    orders.push(Order::of("adopted a copy", ADOPT_COPY, Vec::new()));
     link.run(&orders)?;
     link.run(&[Order::plain("committed a migration", "COMMIT")]).map(drop)
 }

@@ -12,8 +12,8 @@ use super::{
     session::Session,
 };
 use crate::{
-    CatalogueQuery, DocumentRow, EventRow, FetchedDocument, FoundDocument, LogEnd, LogPlace,
-    Numbering, ShownRow, StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery,
+    CatalogueQuery, DocumentRow, EventRow, FetchedDocument, FoundDocument, LogCursor, LogEnd,
+    LogPlace, Numbering, ShownRow, StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery,
     TextMatches, WantedDocument, prefix as names,
 };
 
@@ -51,6 +51,17 @@ const TAIL: &str = concat!(
     "SELECT ",
     event_columns!(),
     " FROM muster.event e WHERE e.stream = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"
+);
+/// Events of transactions that are older than every one that is still open: none comes before them
+/// later on.
+const LOG: &str = concat!(
+    "SELECT ",
+    event_columns!(),
+    ", s.name, e.txn::text::bigint, e.stream FROM muster.event e \
+     JOIN muster.stream s ON s.id = e.stream \
+     WHERE (e.txn, e.stream, e.seq) > ($1::bigint::text::xid8, $2::bigint, $3::bigint) \
+     AND e.txn < pg_snapshot_xmin(pg_current_snapshot()) \
+     ORDER BY e.txn, e.stream, e.seq LIMIT $4"
 );
 
 impl Session<'_> {
@@ -190,6 +201,29 @@ impl StoreSnapshot for Session<'_> {
 
     fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {
         self.unindexed_events(end, limit)
+    }
+
+    fn log(
+        &mut self,
+        after: LogCursor,
+        limit: u32,
+    ) -> Result<Vec<(LogCursor, StreamEvent)>, StoreError> {
+        let values = vec![
+            number(after.order),
+            number(after.stream),
+            number(after.seq),
+            parameter(i64::from(limit)),
+        ];
+        self.many(Order::of("read events of all streams", LOG, values), |row| {
+            let event = event(row)?;
+            let stream = column(row, EVENT_COLUMNS)?;
+            let cursor = LogCursor {
+                order: count(row, EVENT_COLUMNS + 1)?,
+                stream: count(row, EVENT_COLUMNS + 2)?,
+                seq: event.seq,
+            };
+            Ok((cursor, StreamEvent { stream, event }))
+        })
     }
 
     fn catalogue(

@@ -13,8 +13,9 @@ use super::{
     search::{self, SearchedIds},
 };
 use crate::{
-    CatalogueQuery, DocumentRow, EventRow, FoundDocument, LogEnd, LogPlace, Numbering, ShownRow,
-    StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches, prefix as names,
+    CatalogueQuery, DocumentRow, EventRow, FoundDocument, LogCursor, LogEnd, LogPlace, Numbering,
+    ShownRow, StoreError, StoreSnapshot, StreamEvent, StreamRow, StringsQuery, TextMatches,
+    prefix as names,
 };
 
 /// The number of a stream's newest event; the stream keeps it even after its end.
@@ -289,6 +290,15 @@ impl<L: Deref<Target = Link>> StoreSnapshot for View<L> {
 
     fn unindexed_count(&mut self) -> Result<u64, StoreError> {
         Ok(self.global.saturating_sub(event_search::indexed_through(&self.link)?))
+    }
+
+    fn log(
+        &mut self,
+        after: LogCursor,
+        limit: u32,
+    ) -> Result<Vec<(LogCursor, StreamEvent)>, StoreError> {
+        let rows = self.log_after(after.order, limit)?;
+        Ok(rows.into_iter().map(|row| (LogCursor::at(row.event.global), row)).collect())
     }
 
     fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {

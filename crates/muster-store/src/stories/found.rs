@@ -1,13 +1,18 @@
 //! Searches over all streams: events by what they say, documents by what they are found by.
 
+use std::time::{Duration, Instant};
+
 use muster_core::{Index, Mark};
 
 use super::{STREAM, at, document, event, write};
 use crate::{
-    Append, DocumentChange, EventEntries, EventRow, LogEnd, LogPlace, Store, StringsQuery,
+    Append, DocumentChange, EventEntries, EventRow, LogCursor, LogEnd, LogPlace, Store,
+    StringsQuery,
 };
 
 const RUN: &str = "run/one";
+/// How long events of all streams may be held back by older transactions.
+const LOG_WAIT_MAX: Duration = Duration::from_secs(30);
 
 fn strings(strings: &[&str]) -> Vec<String> {
     strings.iter().map(|string| (*string).to_owned()).collect()
@@ -94,6 +99,33 @@ pub(super) fn what_is_not_indexed_is_read_over_all_streams(store: &dyn Store) {
     assert_eq!(unindexed(LogEnd::Newest, 2), all[2..]);
     index(store, &[]);
     assert!(unindexed(LogEnd::Oldest, 9).is_empty());
+}
+
+pub(super) fn events_of_all_streams_are_read_in_parts(store: &dyn Store) {
+    fill(store);
+    let mut read: Vec<(String, u64)> = Vec::new();
+    let mut cursor = LogCursor::default();
+    let started = Instant::now();
+    // Where several servers write, an event is only read once no older transaction is open, whatever
+    // it writes to.
+    while read.len() < 4 && started.elapsed() < LOG_WAIT_MAX {
+        let part = store.snapshot().unwrap().log(cursor, 3).unwrap();
+        assert!(part.len() <= 3);
+        cursor = part.last().map_or(cursor, |(cursor, _)| *cursor);
+        read.extend(part.into_iter().map(|(_, row)| (row.stream, row.event.seq)));
+    }
+    let of = |stream: &str| -> Vec<u64> {
+        read.iter().filter(|(name, _)| name == stream).map(|(_, seq)| *seq).collect()
+    };
+    assert_eq!((of(STREAM), of(RUN)), (vec![1, 2], vec![1, 2]));
+    assert_eq!(cursor.to_string().parse(), Ok(cursor));
+    assert!(store.snapshot().unwrap().log(cursor, 9).unwrap().is_empty());
+    write(store, RUN, &[event(store, 5, 3, None)], &[]);
+    let mut next = Vec::new();
+    while next.is_empty() && started.elapsed() < LOG_WAIT_MAX {
+        next = store.snapshot().unwrap().log(cursor, 9).unwrap();
+    }
+    assert_eq!(next.into_iter().map(|(_, row)| row.event.seq).collect::<Vec<_>>(), [3]);
 }
 
 pub(super) fn what_is_gone_or_dropped_is_not_found(store: &dyn Store) {

@@ -17,10 +17,13 @@ CREATE TABLE muster.event (
     shown  text,
     author text,
     intent text,
+    -- Who reads the events of all streams goes by it: it tells which transactions are still open.
+    txn    xid8   NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (stream, seq)
 );
 
 CREATE INDEX event_by_entity ON muster.event (stream, entity, seq) WHERE entity IS NOT NULL;
+CREATE INDEX event_by_txn ON muster.event (txn, stream, seq);
 CREATE INDEX event_by_scope ON muster.event (stream, scope, seq) WHERE entity IS NOT NULL;
 
 -- The newest documents have the highest ids. Of a body in pieces, the first one is here.
