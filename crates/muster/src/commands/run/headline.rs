@@ -59,8 +59,8 @@ fn file(args: &Arguments) -> Option<String> {
 }
 
 fn first<'a>(args: &'a Arguments, names: &[&str]) -> Option<&'a str> {
-    let texts = names.iter().filter_map(|name| args.get(*name)?.as_str());
-    texts.into_iter().find(|text| !text.is_empty())
+    let mut texts = names.iter().filter_map(|name| args.get(*name)?.as_str());
+    texts.find(|text| !text.is_empty())
 }
 
 #[cfg(test)]
