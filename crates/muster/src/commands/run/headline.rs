@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn any_other_request_is_shown_with_all_of_its_arguments() {
         let issue = json!({"number": 12, "comment": "fixed"});
-        assert_eq!(line("close_issue", issue), r#"close_issue {"comment":"fixed","number":12}"#);
+        assert_eq!(line("close_issue", issue), r#"close_issue {"number":12,"comment":"fixed"}"#);
         let strange = json!({"file_path": "a.rs", "old_string": 1, "new_string": "y"});
         assert!(line("Edit", strange).contains("old_string"));
         assert!(line("Bash", json!({"command": [1, 2]})).contains("[1,2]"));
