@@ -49,10 +49,10 @@ export const scenarios = {
     const { runs } = await server.call("GET", "/api/runs");
     const made = runs.find((run) => run.goal === "say hello");
     const events = async () => (await server.call("GET", `/api/runs/${made.id}/events?limit=500`)).events;
-    await stage.until(async () => (await events()).some((event) => event.type === "node.turn.started" || event.type === "turn.started"));
+    await stage.until(async () => (await events()).some((event) => event.type === "turn.status"));
     const types = (await events()).map((event) => event.type);
-    const first = types.findIndex((type) => type.endsWith("turn.started"));
-    assert.equal(types.slice(0, first).filter((type) => type.startsWith("edge.")).length, 2, types.join(" "));
+    const before = types.slice(0, types.indexOf("turn.status"));
+    assert.equal(before.filter((type) => type === "edge.created").length, 2, types.join(" "));
     // The next run starts from an empty form.
     await go(page, "runs?new=1");
     await form.waitFor();

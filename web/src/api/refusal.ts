@@ -16,7 +16,7 @@ const HELP: Readonly<Record<string, string>> = {
   CHECK_RUNNING: "Its checks are still running. Close it again when they have passed.",
   CHECK_UNTRUSTED: "Read and accept the checks of the project under Projects, then close again.",
   REVISION_MISMATCH: "The current version is shown: check it, then try again.",
-  PERSON_REQUIRED: "This browser is signed in as an agent. `muster open` signs it in as you.",
+  PERSON_REQUIRED: "This browser is signed in as an agent. Type muster open in a terminal to sign in as yourself.",
   UNKNOWN_ID: "It may have been deleted in the meantime.",
   CHILDREN_OPEN: "Close what is below it first.",
   STEP_BLOCKED: "Unblock the step when the reason is gone, then close it.",

@@ -62,6 +62,10 @@ fn help_of_every_command_reads_well() {
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        for other in ["BRANCHMIND", "BREADBOARD"] {
+            // These variables work, but are not for people.
+            assert!(!stdout(&output).contains(other), "{arguments:?}");
+        }
         insta::assert_snapshot!(name, stdout(&output));
     }
 }

@@ -205,3 +205,19 @@ fn a_directory_without_a_repository_is_a_project_too() {
     machine.run(&["init", "src", "--yes"]);
     assert!(machine.file().is_some() && !machine.path("rocket/src/muster.toml").exists());
 }
+
+#[test]
+fn plans_of_another_program_are_offered_and_never_taken_silently() {
+    const IMPORT: &str = "tasks.json? Type yes or no: ";
+    let machine = Machine::new();
+    fs::create_dir_all(machine.path("rocket/.taskmaster/tasks")).unwrap();
+    let plans = r#"{"master": {"tasks": [{"id": 1, "title": "Read it", "status": "pending"}]}}"#;
+    fs::write(machine.path("rocket/.taskmaster/tasks/tasks.json"), plans).unwrap();
+    let silent = stdout(&machine.run(&["init", "--yes"]));
+    assert!(silent.contains("muster import .taskmaster/tasks/tasks.json"), "{silent}");
+    assert!(!silent.contains("Created"), "{silent}");
+    let shown = machine.typed("init", &[(ACCEPT, "yes"), (IMPORT, "yes")]);
+    assert!(shown.contains("code=0") && shown.contains("Created 1 plan, 1 task"), "{shown}");
+    let tasks = stdout(&machine.run(&["tasks"]));
+    assert!(tasks.contains("TASK-001 Read it"), "{tasks}");
+}

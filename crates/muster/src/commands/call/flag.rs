@@ -93,7 +93,7 @@ impl Flag {
             (true, _) => repeat.to_owned(),
         };
         if self.is_needed_workspace() {
-            return format!("{text} [env: {}]", WORKSPACE.row.variables.join(", "));
+            return format!("{text} [env: {}]", WORKSPACE.row.variables[0]);
         }
         text
     }

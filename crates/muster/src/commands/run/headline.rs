@@ -25,7 +25,7 @@ fn command(args: &Arguments) -> Option<String> {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
             words?.into_iter().map(word).collect::<Vec<_>>().join(" ")
         }
-        _ => return None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
     };
     let directory = first(args, &DIRECTORIES).map(|dir| format!(" (in {dir})")).unwrap_or_default();
     Some(format!("Run {line}{directory}"))
@@ -59,15 +59,15 @@ fn file(args: &Arguments) -> Option<String> {
 }
 
 fn first<'a>(args: &'a Arguments, names: &[&str]) -> Option<&'a str> {
-    let texts = names.iter().filter_map(|name| args.get(*name)?.as_str());
-    texts.into_iter().find(|text| !text.is_empty())
+    let mut texts = names.iter().filter_map(|name| args.get(*name)?.as_str());
+    texts.find(|text| !text.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    fn line(name: &str, args: Value) -> String {
+    fn line(name: &str, args: &Value) -> String {
         let id = "00000000-0000-0000-0000-0000000000ab";
         let tool = json!({"id": id, "name": name, "args": args});
         super::headline(&serde_json::from_value(tool).unwrap())
@@ -76,23 +76,23 @@ mod tests {
     #[test]
     fn a_request_says_what_would_happen() {
         let shell = json!({"command": "make release", "description": "Build it"});
-        assert_eq!(line("Bash", shell), "Run make release");
+        assert_eq!(line("Bash", &shell), "Run make release");
         let words = json!({"cmd": ["git", "commit", "-m", "it's done"], "cwd": "/work"});
-        assert_eq!(line("shell", words), r"Run git commit -m 'it'\''s done' (in /work)");
+        assert_eq!(line("shell", &words), r"Run git commit -m 'it'\''s done' (in /work)");
         let write = json!({"file_path": "src/a.rs", "content": "one\ntwo\n"});
-        assert_eq!(line("Write", write), "Write src/a.rs +2");
+        assert_eq!(line("Write", &write), "Write src/a.rs +2");
         let edit = json!({"file_path": "a.rs", "old_string": "x", "new_string": "x\ny"});
-        assert_eq!(line("Edit", edit), "Edit a.rs +2 −1");
+        assert_eq!(line("Edit", &edit), "Edit a.rs +2 −1");
         let edits = json!({"path": "a.rs", "edits": [{"old_string": "x", "new_string": "y"}]});
-        assert_eq!(line("MultiEdit", edits), "Edit a.rs +1 −1");
+        assert_eq!(line("MultiEdit", &edits), "Edit a.rs +1 −1");
     }
 
     #[test]
     fn any_other_request_is_shown_with_all_of_its_arguments() {
         let issue = json!({"number": 12, "comment": "fixed"});
-        assert_eq!(line("close_issue", issue), r#"close_issue {"comment":"fixed","number":12}"#);
+        assert_eq!(line("close_issue", &issue), r#"close_issue {"number":12,"comment":"fixed"}"#);
         let strange = json!({"file_path": "a.rs", "old_string": 1, "new_string": "y"});
-        assert!(line("Edit", strange).contains("old_string"));
-        assert!(line("Bash", json!({"command": [1, 2]})).contains("[1,2]"));
+        assert!(line("Edit", &strange).contains("old_string"));
+        assert!(line("Bash", &json!({"command": [1, 2]})).contains("[1,2]"));
     }
 }

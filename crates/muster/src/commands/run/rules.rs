@@ -105,7 +105,7 @@ pub(super) fn asked(
         match typed.parse().ok().and_then(|number| chosen(&proposal, number).ok()) {
             Some(choice) => break choice,
             None => {
-                output::print(&format!("Type a number from 1 to {}.\n", proposal.choices.len()))?
+                output::print(&format!("Type a number from 1 to {}.\n", proposal.choices.len()))?;
             }
         }
     };
