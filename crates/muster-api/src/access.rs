@@ -6,7 +6,10 @@
 use muster_core::access::AccessRights;
 use serde_json::{Map, Value};
 
-use crate::{ApiError, App, Caller, ErrorCode, OperationRow, schema::WORKSPACE};
+use crate::{
+    ApiError, App, Caller, ErrorCode, OperationRow, WorkspaceId, call::CallFailure,
+    schema::WORKSPACE,
+};
 
 /// Refuses a call that the caller's token does not allow.
 pub(crate) fn check(
@@ -14,16 +17,16 @@ pub(crate) fn check(
     row: &OperationRow,
     caller: &Caller,
     arguments: &Map<String, Value>,
-) -> Result<(), ApiError> {
+) -> Result<(), CallFailure> {
     let rights = &caller.rights;
     if rights.role < row.role {
-        return Err(lesser_role(rights, row));
+        return Err(lesser_role(rights, row).into());
     }
     let named = arguments.get(WORKSPACE).and_then(Value::as_str);
     // A call without a workspace touches none.
-    match named.or(app.default_workspace().map(|workspace| workspace.as_str())) {
+    match named.or(app.default_workspace().map(WorkspaceId::as_str)) {
         Some(workspace) if row.input_schema().property(WORKSPACE).is_some() => {
-            in_workspace(rights, workspace)
+            in_workspace(rights, workspace).map_err(|error| CallFailure::from(*error))
         }
         Some(_) | None => Ok(()),
     }
@@ -31,7 +34,7 @@ pub(crate) fn check(
 
 /// Refuses a workspace that is not the caller's. Only its name counts, so a refusal says nothing
 /// about whether it exists.
-pub(crate) fn in_workspace(rights: &AccessRights, workspace: &str) -> Result<(), ApiError> {
+pub(crate) fn in_workspace(rights: &AccessRights, workspace: &str) -> Result<(), Box<ApiError>> {
     if rights.workspaces.admits(workspace) {
         return Ok(());
     }
@@ -39,7 +42,7 @@ pub(crate) fn in_workspace(rights: &AccessRights, workspace: &str) -> Result<(),
     let message = format!("this token is for the workspaces {pattern} only");
     let recovery = "Name a workspace that the pattern matches, or ask an owner for another token.";
     let error = ApiError::new(ErrorCode::ForbiddenRole, message, recovery);
-    Err(error.with("workspaces", pattern))
+    Err(Box::new(error.with("workspaces", pattern)))
 }
 
 fn lesser_role(rights: &AccessRights, row: &OperationRow) -> ApiError {

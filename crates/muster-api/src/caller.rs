@@ -2,7 +2,11 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::{AnswerEconomy, ApiError, CallWatch, WorkspaceId, access, sessions::random_bits};
+use crate::{
+    AnswerEconomy, CallWatch, WorkspaceId, access,
+    runs::{RunFault, RunTold},
+    sessions::random_bits,
+};
 use muster_core::{
     Author, AuthorKind, AuthorSurface, CallFacts, ConnectionId, access::AccessRights,
 };
@@ -46,8 +50,9 @@ impl Caller {
     }
 
     /// Refuses a workspace that is not the caller's.
-    pub(crate) fn confirm_workspace(&self, workspace: &WorkspaceId) -> Result<(), ApiError> {
-        access::in_workspace(&self.rights, workspace.as_str())
+    pub(crate) fn confirm_workspace(&self, workspace: &WorkspaceId) -> RunTold<()> {
+        let checked = access::in_workspace(&self.rights, workspace.as_str());
+        checked.map_err(|error| RunFault::from(*error))
     }
 
     /// What the rules may know of it.

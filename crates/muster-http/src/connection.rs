@@ -1,4 +1,5 @@
-//! One client's connection, plain or with TLS, with a limit on how long it may not read what is sent to it.
+//! One client's connection, plain or with TLS, with a limit on how long it may not read what is
+//! sent to it.
 //!
 //! Without the limit a client that never reads would hold its place, its descriptor and its
 //! response forever, and enough of them would make the server unreachable.

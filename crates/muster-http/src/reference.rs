@@ -18,8 +18,9 @@ Sessions, runs, work and the page have routes of their own; [operations](tools.m
 body in `--json`. Bodies and answers are described in the OpenAPI document, which `muster openapi` \
 prints. Routes of sessions exist below `/v1`, too.
 
-A named token needs at least the *role* of a row: viewer, agent, member or owner. *For a part* says what \
-a token may use that is for a part of the store, which is every agent's and every one for some workspaces.
+A named token needs at least the *role* of a row: viewer, agent, member or owner. *For a part* \
+says what a token may use that is for a part of the store, which is every agent's and every one \
+for some workspaces.
 ";
 
 /// A route as readers see it.

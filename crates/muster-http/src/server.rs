@@ -125,9 +125,9 @@ pub enum ServerError {
     NamelessToOthers(SocketAddr),
     /// Tokens would be sent in the clear.
     #[error(
-        "{0} can be reached from other machines, and plain HTTP shows the tokens to everyone on the \
-         way: set a certificate with --tls-cert FILE --tls-key FILE, or name the proxy that does \
-         TLS with --trust-proxy NETWORK, or listen on 127.0.0.1"
+        "{0} can be reached from other machines, and plain HTTP shows the tokens to everyone on \
+         the way: set a certificate with --tls-cert FILE --tls-key FILE, or name the proxy that \
+         does TLS with --trust-proxy NETWORK, or listen on 127.0.0.1"
     )]
     PlainToOthers(SocketAddr),
     /// The certificate cannot be used.

@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context as _, anyhow, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use self::link::{Link, TlsClient};
+use self::link::{ServerLink, TlsClient};
 use crate::{
     config::{Secret, ServerAddress, Settings, ValueSource, local, node_server, server},
     person::Person,
@@ -188,7 +188,7 @@ impl Client {
             stream.set_write_timeout(Some(SILENCE_TIMEOUT))?;
             let link = match &self.tls {
                 Some(tls) => tls.over(stream)?,
-                None => Link::Plain(stream),
+                None => ServerLink::Plain(stream),
             };
             exchange(link, request)
         });
@@ -260,7 +260,7 @@ impl Client {
     }
 }
 
-fn exchange(mut link: Link, request: &str) -> io::Result<HttpReply> {
+fn exchange(mut link: ServerLink, request: &str) -> io::Result<HttpReply> {
     link.write_all(request.as_bytes())?;
     link.flush()?;
     read_reply(link)

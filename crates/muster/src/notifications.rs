@@ -86,7 +86,7 @@ fn waiting(app: &App) -> anyhow::Result<Vec<WaitingItem>> {
         return Ok(waiting.lines(&[], &ListedRuns { runs: Vec::new() }));
     }
     let asked = ApprovalsRequest { run: None, answered: false, rights: AccessRights::default() };
-    let approvals = app.runs().approvals(asked).map_err(|fault| anyhow!(fault.detail))?;
+    let approvals = app.runs().approvals(&asked).map_err(|fault| anyhow!(fault.detail))?;
     let approvals: ApprovalsAnswer = approvals.try_read()?;
     let approvals: Vec<Approval> =
         approvals.approvals.into_iter().map(|row| row.approval).collect();

@@ -60,7 +60,7 @@ impl<'a> OpenRuns<'a> {
 
 impl RunDesk<'_> {
     /// Approvals, oldest first.
-    pub fn approvals(self, request: ApprovalsRequest) -> RunTold<Json> {
+    pub fn approvals(self, request: &ApprovalsRequest) -> RunTold<Json> {
         let found = match (request.run, request.answered) {
             (Some(run), answered) => self.approvals_of(run, answered)?,
             (None, false) => self.pending()?,

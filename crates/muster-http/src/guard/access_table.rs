@@ -59,15 +59,13 @@ impl AccessTable {
     /// The row of a request: of several that match, the one with the fewest parameters, as in the
     /// router.
     fn find(&self, method: &Method, path: &str) -> Option<&RouteAccess> {
-        // The router serves HEAD where it serves GET.
-        let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
-        let unprefixed = path.strip_prefix(PREFIX).filter(|rest| rest.starts_with('/'));
-        let matches = |access: &&RouteAccess| {
-            access.method.is_none_or(|known| known.eq_ignore_ascii_case(method))
-                && (is_path_of(access.path, path)
-                    || unprefixed.is_some_and(|rest| is_path_of(access.path, rest)))
-        };
-        self.0.iter().filter(matches).min_by_key(|access| access.path.matches('{').count())
+        let matching = self.0.iter().filter(|access| access.matches(method, path));
+        matching.min_by_key(|access| access.path.matches('{').count())
+    }
+
+    fn is_of_person(&self, method: &Method, path: &str) -> bool {
+        let mut of_person = self.0.iter().filter(|access| access.open_to == OpenTo::Person);
+        of_person.any(|access| access.matches(method, path))
     }
 
     /// Refuses what the requester may not send; what is left to check is returned.
@@ -77,12 +75,11 @@ impl AccessTable {
         requester: &Requester,
     ) -> Result<Option<AccessSubject>, HttpRefusal> {
         let path = head.uri.path();
-        let found = self.find(&head.method, path);
-        if found.is_some_and(|access| access.open_to == OpenTo::Person) && !requester.is_person() {
+        if !requester.is_person() && self.is_of_person(&head.method, path) {
             return Err(person_required());
         }
         let Some(token) = requester.token() else { return Ok(None) };
-        let Some(access) = found else { return Err(no_route(path)) };
+        let Some(access) = self.find(&head.method, path) else { return Err(no_route(path)) };
         if access.open_to == OpenTo::Public {
             return Ok(None);
         }
@@ -105,6 +102,17 @@ impl AccessTable {
             Reach::Workspace => in_workspace(&head.uri, token).map(|()| None),
             Reach::WorkspaceInBody => Ok(None),
         }
+    }
+}
+
+impl RouteAccess {
+    fn matches(&self, method: &Method, path: &str) -> bool {
+        // The router serves HEAD where it serves GET.
+        let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
+        let unprefixed = path.strip_prefix(PREFIX).filter(|rest| rest.starts_with('/'));
+        self.method.is_none_or(|known| known.eq_ignore_ascii_case(method))
+            && (is_path_of(self.path, path)
+                || unprefixed.is_some_and(|rest| is_path_of(self.path, rest)))
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) async fn list(
 ) -> RunsReply<ApprovalsAnswer> {
     let answered = query.status == Some(Wanted::All);
     let request = ApprovalsRequest { run: query.run, answered, rights: sender.rights() };
-    tell(&site, move |app| app.runs().approvals(request)).await
+    tell(&site, move |app| app.runs().approvals(&request)).await
 }
 
 /// Answers an approval.

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use axum::{Extension, extract::State};
-use muster_api::{SessionCursor, SessionsRequest};
+use muster_api::{CallKey, SessionCursor, SessionsRequest};
 use muster_core::{
     AnyObject,
     session::{
@@ -66,6 +66,7 @@ pub(super) async fn create(
     asked: Asked<NewSessionRequest>,
 ) -> SessionsReply<CreateAnswer> {
     let request = asked.body;
+    let made_by = requester.token().map(|token| token.name.clone());
     if let Some(folder) = request.workspace.as_deref().filter(|folder| !folder.is_empty())
         && !Path::new(folder).is_dir()
     {
@@ -84,9 +85,9 @@ pub(super) async fn create(
         metadata: request.metadata,
         max_steps: request.max_steps,
         max_chars: site.app.ctree_max_chars(),
-        made_by: requester.token().map(|token| token.name.clone()),
+        key: asked.once.map(|once| key_of(once, made_by.as_deref())),
+        made_by,
         driver: None,
-        key: asked.once,
     };
     let made = ask(&site, move |app| app.sessions().create(create)).await?;
     Ok(Reply::of(&CreateAnswer {
@@ -96,6 +97,15 @@ pub(super) async fn create(
         created_at: made.created_at.rfc3339(),
         logging_dir: None,
     }))
+}
+
+/// The key decides the id of the session, so it is a key of this token alone: nobody gets a session
+/// that was made with a guessed key of somebody else.
+fn key_of(once: CallKey, token: Option<&str>) -> CallKey {
+    match token {
+        Some(name) => CallKey { key: format!("{name}:{}", once.key), ..once },
+        None => once,
+    }
 }
 
 words! { SessionStatus: SessionStatus::ALL, SessionStatus::word; }

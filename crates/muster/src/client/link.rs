@@ -22,7 +22,7 @@ pub(super) struct TlsClient {
 }
 
 /// A connection.
-pub(super) enum Link {
+pub(super) enum ServerLink {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
@@ -45,10 +45,10 @@ impl TlsClient {
     }
 
     /// Speaks TLS on a connection; the handshake happens with the first bytes.
-    pub(super) fn over(&self, stream: TcpStream) -> io::Result<Link> {
+    pub(super) fn over(&self, stream: TcpStream) -> io::Result<ServerLink> {
         let connection = ClientConnection::new(Arc::clone(&self.config), self.name.clone());
         let connection = connection.map_err(io::Error::other)?;
-        Ok(Link::Tls(Box::new(StreamOwned::new(connection, stream))))
+        Ok(ServerLink::Tls(Box::new(StreamOwned::new(connection, stream))))
     }
 }
 
@@ -76,7 +76,7 @@ fn of_system() -> anyhow::Result<RootCertStore> {
     Ok(roots)
 }
 
-impl Read for Link {
+impl Read for ServerLink {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.read(buffer),
@@ -85,7 +85,7 @@ impl Read for Link {
     }
 }
 
-impl Write for Link {
+impl Write for ServerLink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(stream) => stream.write(bytes),

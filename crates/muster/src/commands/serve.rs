@@ -57,10 +57,10 @@ Examples:
   muster serve                                    http://127.0.0.1:7717
   muster serve --open                             and open the page in your browser
   muster serve --addr 127.0.0.1:0                 take any free port
-  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org --tls-cert cert.pem --tls-key key.pem
-                                                  for other machines
-  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org:443 --trust-proxy 10.0.0.2
-                                                  behind a proxy that does TLS
+  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org \\
+       --tls-cert cert.pem --tls-key key.pem      for other machines
+  muster serve --addr 0.0.0.0:7717 --allow-host muster.example.org:443 \\
+       --trust-proxy 10.0.0.2                     behind a proxy that does TLS
   curl -H \"Authorization: Bearer $(cat ~/.local/share/muster/token)\" \\
        http://127.0.0.1:7717/api/ops     ask the server something")]
 pub(crate) struct Serve {

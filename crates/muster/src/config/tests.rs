@@ -123,8 +123,10 @@ fn every_setting_is_read_from_the_file() {
          [log]\nfilter = 'debug'\nformat = 'json'\n\
          [server]\nauth = false\nallow_hosts = ['a.example.org', 'b.example.org:443']\n\
          allowed_origins = ['http://localhost:3000']\n\
+         tls_cert = 'cert.pem'\ntls_key = 'key.pem'\ntrust_proxy = ['10.0.0.0/8']\n\
+         [limits]\nrequests_per_second = 5\nstreams = 6\nbody_bytes = 7_000\n\
          [mcp]\ntoolset = 'full'\n\
-         [client]\nurl = 'https://muster.example.org/'\n\
+         [client]\nurl = 'https://muster.example.org/'\nca = 'ca.pem'\n\
          [ctrees]\nenabled = false\nsummary = true\ntask_node = true\nmax_chars = 8_000\n\
          [proof]\nlog_days = 7\n\
          [notify]\ndesktop = false\ncommand = ['tell', 'me, now']\n\

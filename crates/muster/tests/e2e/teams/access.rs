@@ -2,11 +2,14 @@
 
 use std::fs;
 
-use muster_testkit::server::{Connection, Request};
+use muster_testkit::server::{Connection, Request, Socket};
 use serde_json::json;
 
 use super::{call, code, make_task, send, token, until, with};
-use crate::program::{muster, serve, serve_with, stderr, stdout};
+use crate::{
+    program::{muster, serve, serve_with, stderr, stdout},
+    runs::{Client as _, id_of},
+};
 
 #[test]
 fn a_token_is_shown_once_listed_without_its_secret_and_ends_when_it_is_revoked() {
@@ -116,8 +119,8 @@ fn a_token_for_some_workspaces_sees_no_other() {
         ("/api/work/checks?workspace=acme/api", 200),
         ("/api/work/changes?workspace=secret", 403),
         ("/api/projects", 403),
-        ("/api/runs", 403),
-        ("/api/attention", 403),
+        ("/api/allow-rules", 403),
+        ("/api/attention/changes", 403),
         ("/api/tokens", 403),
         ("/api/page-sessions", 403),
     ] {
@@ -139,44 +142,87 @@ fn a_token_for_some_workspaces_sees_no_other() {
 }
 
 #[test]
-fn limits_of_a_token_are_its_own() {
-    let variables = [
-        ("MUSTER_LIMITS_REQUESTS_PER_SECOND", "2"),
-        ("MUSTER_LIMITS_STREAMS", "1"),
-        ("MUSTER_LIMITS_BODY_BYTES", "300"),
-    ];
-    let server = serve_with(&variables);
+fn a_token_for_some_workspaces_sees_the_runs_bound_to_them() {
+    let server = serve(&[]);
+    let owner = token(&server, "root", &["--role", "owner"]);
+    let acme = token(&server, "ada", &["--role", "member", "--workspace", "acme/*"]);
+    for workspace in ["acme/api", "secret"] {
+        assert_eq!(make_task(&server, &owner, workspace).0, 200);
+    }
+    let own = server.run(json!({"workspace": "acme/api", "name": "of acme"}));
+    let foreign = server.run(json!({"workspace": "secret", "name": "of others"}));
+    let free = server.run(json!({"name": "of nobody"}));
+    let see = |target: &str| send(&server, &acme, "GET", target);
+    let listed = see("/api/runs").text();
+    assert!(listed.contains("of acme"), "{listed}");
+    assert!(!listed.contains("of others") && !listed.contains("of nobody"), "{listed}");
+    for path in [&foreign, &free] {
+        for rest in ["", "/events", "/turns", "/artifacts", "/changes", "/end", "/worktrees"] {
+            assert_eq!(see(&format!("{path}{rest}")).status, 404, "{path}{rest}");
+        }
+        let chat = json!({"content": "hello"});
+        let chat = with(&acme, "POST", &format!("{path}/chat")).json(&chat);
+        assert_eq!(server.send(&chat).unwrap().status, 404);
+        assert_eq!(send(&server, &acme, "DELETE", path).status, 404);
+        let spelled = path.replacen("/api/runs/", "/api/runs/%30", 1);
+        assert_eq!(see(&spelled).status, 404);
+    }
+    assert_eq!(see(&own).status, 200);
+    for target in ["/api/approvals", "/api/attention"] {
+        assert_eq!(see(target).status, 200, "{target}");
+    }
+    let rename = with(&acme, "PATCH", &own).json(&json!({"workspace": "secret"}));
+    assert_eq!(server.send(&rename).unwrap().status, 403, "what binds a run is not its token's");
+    let header = ("Authorization", format!("Bearer {acme}"));
+    let open = |query: String| {
+        let headers = [(header.0, header.1.as_str())];
+        Socket::open(server.address(), &format!("/ws{query}"), &headers).unwrap().is_ok()
+    };
+    assert!(open(format!("?runId={}", id_of(&own))));
+    assert!(!open(format!("?runId={}", id_of(&foreign))));
+    assert!(!open(format!("?runId={}&runId={}", id_of(&own), id_of(&foreign))));
+    assert!(!open(String::new()), "all runs are for tokens of all workspaces");
+}
+
+#[test]
+fn requests_of_a_token_are_limited_and_those_of_this_machine_are_not() {
+    let server = serve_with(&[("MUSTER_LIMITS_REQUESTS_PER_SECOND", "2")]);
     let busy = token(&server, "busy", &["--role", "viewer"]);
-    let calm = token(&server, "calm", &["--role", "member"]);
-    let replies = [(); 8].map(|()| send(&server, &busy, "GET", "/api/session"));
+    let calm = token(&server, "calm", &["--role", "viewer"]);
+    let replies = [(); 12].map(|()| send(&server, &busy, "GET", "/api/session"));
     let refused = replies.iter().find(|reply| reply.status == 429).unwrap();
     assert_eq!(code(refused), "TOO_MANY_REQUESTS");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(send(&server, &calm, "GET", "/api/session").status, 200);
-    let own = [(); 8].map(|()| server.send(&server.request("GET", "/api/session")).unwrap().status);
-    assert_eq!(own, [200; 8], "this machine has no limit");
-    let follow = "/api/work/changes?workspace=w";
-    let open = || {
+    let own = || server.send(&server.request("GET", "/api/session")).unwrap().status;
+    assert_eq!([(); 12].map(|()| own()), [200; 12]);
+}
+
+#[test]
+fn streams_and_bodies_of_a_token_are_limited() {
+    let variables = [("MUSTER_LIMITS_STREAMS", "1"), ("MUSTER_LIMITS_BODY_BYTES", "300")];
+    let server = serve_with(&variables);
+    let ada = token(&server, "ada", &["--role", "member"]);
+    let other = token(&server, "eve", &["--role", "member"]);
+    let follow = |token: &str| {
         let mut connection = Connection::open(server.address()).unwrap();
-        let request = with(&calm, "GET", follow);
+        let request = with(token, "GET", "/api/work/changes?workspace=w");
         connection.write(&request.bytes(server.address())).unwrap();
-        let head = connection.read_until("\r\n\r\n").unwrap();
-        (connection, head)
+        // Only the head: the body does not end.
+        let head = connection.read_reply("HEAD").unwrap();
+        (connection, head.status)
     };
-    let mut streams = Vec::new();
-    until("a second stream is refused", || {
-        let (stream, head) = open();
-        let refused = head.starts_with("HTTP/1.1 429") && !streams.is_empty();
-        if head.starts_with("HTTP/1.1 200") {
-            streams.push(stream);
-        }
-        assert!(streams.len() <= 1, "one stream at a time");
-        refused
-    });
-    until("the body is too large", || {
-        let large = json!({"workspace": "w", "title": "x".repeat(400)});
-        call(&server, &calm, "tasks_create", &large).0 == 413
-    });
+    let (first, status) = follow(&ada);
+    assert_eq!(status, 200);
+    assert_eq!(follow(&ada).1, 429);
+    assert_eq!(follow(&other).1, 200, "another token has its own");
+    let bearer = format!("Bearer {ada}");
+    let socket = Socket::open(server.address(), "/ws", &[("Authorization", &bearer)]).unwrap();
+    assert!(socket.is_err(), "a WebSocket is a stream, too");
+    drop(first);
+    until("the place is free again", || follow(&ada).1 == 200);
+    let large = json!({"workspace": "w", "title": "x".repeat(400)});
+    assert_eq!(call(&server, &ada, "tasks_create", &large).0, 413);
 }
 
 #[test]
@@ -194,7 +240,7 @@ fn what_a_token_opened_ends_with_it() {
     let mut stream = Connection::open(server.address()).unwrap();
     let follow = with(&page, "GET", "/api/work/changes?workspace=w");
     stream.write(&follow.bytes(server.address())).unwrap();
-    assert!(stream.read_until("\r\n\r\n").unwrap().starts_with("HTTP/1.1 200"));
+    assert_eq!(stream.read_reply("HEAD").unwrap().status, 200);
     let storage_dir = server.storage_dir().to_str().unwrap();
     let revoke = ["token", "revoke", "ada", "--storage-dir", storage_dir];
     assert!(muster(&revoke).output().unwrap().status.success());

@@ -103,7 +103,7 @@ fn behind_a_proxy_other_machines_are_refused() {
     let Ok(own) = own.map(|own| own.ip()) else {
         return eprintln!("skipped: this machine has no network");
     };
-    let foreign = Exposed::behind("192.0.2.0/24");
+    let foreign = Exposed::behind("198.51.100.0/24");
     assert!(foreign.ask(own).is_err(), "this machine is not the proxy");
     let proxied = Exposed::behind(&own.to_string());
     assert_eq!(proxied.ask(own).unwrap(), 200);

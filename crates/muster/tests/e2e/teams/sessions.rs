@@ -48,6 +48,13 @@ fn an_agent_sees_its_own_sessions_only() {
     let first = theirs.as_bytes()[0];
     let spelled = format!("/sessions/%{first:02x}{}", &theirs[1..]);
     assert_eq!(send(&server, &mine, "GET", &spelled).status, 404);
+    let keyed = |token: &str| {
+        let request = with(token, "POST", "/sessions").header("Idempotency-Key", "first");
+        let made = server.send(&request.json(&json!({}))).unwrap();
+        made.json().unwrap()["session_id"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(keyed(&mine), keyed(&mine));
+    assert_ne!(keyed(&mine), keyed(&other), "a key belongs to its token");
     let list =
         |token: &str, id: &str| call(&server, token, "todo_read", &json!({"session_id": id}));
     assert_eq!(list(&mine, &own).0, 200);
