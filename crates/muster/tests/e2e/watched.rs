@@ -132,6 +132,27 @@ fn host_watch_1_and_5_a_running_server_shows_the_session_within_a_second() {
     assert!(labels.contains(&&json!("Bash")) && labels.contains(&&json!("Built.")), "{labels:?}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_is_killed_waits_for_nobody() {
+    let server = serve(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let asks = hook(folder.path(), "PermissionRequest", json!({"tool_name": "Bash"}));
+    let (program, store) = (path().display(), server.storage_dir().display());
+    let script =
+        format!("echo '{asks}' | {program} hook report claude --storage-dir {store}\nread line\n");
+    let agent = folder.path().join("claude");
+    fs::write(&agent, script).unwrap();
+    let mut agent = Command::new("sh").arg(&agent).stdin(Stdio::piped()).spawn().unwrap();
+    session_once(&server, |session| session["waiting"].is_object());
+    assert_eq!(waiting(&server).len(), 1);
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let (session, _) = session_once(&server, |session| session["ended"].is_object());
+    assert_eq!(session["ended"]["reason"], "process_ended");
+    assert_eq!(waiting(&server), Vec::<Value>::new());
+}
+
 #[test]
 fn host_watch_3_without_a_server_the_session_is_there_when_it_is_looked_at() {
     let store = tempfile::tempdir().unwrap();

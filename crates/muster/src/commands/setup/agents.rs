@@ -50,14 +50,13 @@ const CODEX_EVENTS: [&str; 8] = [
     "PreCompact",
     "PostCompact",
 ];
-const GEMINI_EVENTS: [&str; 8] = [
+const GEMINI_EVENTS: [&str; 7] = [
     "SessionStart",
     "BeforeAgent",
     "BeforeTool",
     "AfterTool",
     "AfterAgent",
     "Notification",
-    "PreCompress",
     "SessionEnd",
 ];
 
