@@ -26,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn hook(directory: &Path, event: &str, more: Value) -> Value {
     let directory = directory.to_str().unwrap();
     let mut hook = json!({"session_id": "native-1", "cwd": directory, "hook_event_name": event});
-    hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more} is not an object") };
+    hook.as_object_mut().unwrap().extend(more);
     hook
 }
 
