@@ -10,6 +10,8 @@
 //! leaves a line here. Any process that has the store open takes the lines, in order. Each line is
 //! recorded with its place, so a crash between the store and the removal repeats nothing.
 
+pub mod process;
+
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead as _, BufReader, Write as _},
@@ -233,6 +235,7 @@ mod tests {
             workspace: None,
             model: None,
             permission_mode: None,
+            process: None,
             facts: vec![ReportFact::Started],
         }
     }

@@ -47,6 +47,7 @@ use crate::{
     Subject, Unloaded, WorkRefusal,
     ctree::{self, Digest, NodeId, Planted},
     todo::{ScopeKey, TodoScope},
+    watched::AgentProcess,
 };
 use entity::{HistoryEntry, InputText, Permission, Standing, StoredNode};
 use receipt::SessionAnswer;
@@ -81,6 +82,8 @@ pub enum SessionKey {
     Permission(String),
     /// What the agent of the session waits for.
     Waiting,
+    /// The process of the agent, while it runs.
+    Process,
 }
 
 impl SessionKey {
@@ -141,6 +144,8 @@ pub enum SessionDocument {
     Permission(Permission),
     /// What the agent of the session waits for.
     Waiting(Box<WaitingSession>),
+    /// The process of the agent, while it runs.
+    Process(AgentProcess),
 }
 
 impl Aggregate for SessionAggregate {
@@ -167,6 +172,7 @@ impl Aggregate for SessionAggregate {
             SessionKey::Given(name) => ("given", name.clone()),
             SessionKey::Permission(name) => ("permission", name.clone()),
             SessionKey::Waiting => ("waiting", String::new()),
+            SessionKey::Process => ("process", String::new()),
         };
         Address { kind: kind.into(), name }
     }
@@ -188,6 +194,7 @@ impl Aggregate for SessionAggregate {
             "given" => Some(SessionKey::Given(name.clone())),
             "permission" => Some(SessionKey::Permission(name.clone())),
             "waiting" => Some(SessionKey::Waiting),
+            "process" => Some(SessionKey::Process),
             _ => None,
         }
     }
@@ -204,6 +211,7 @@ impl Aggregate for SessionAggregate {
             SessionDocument::Answer(kept) => serde_json::to_string(kept),
             SessionDocument::Permission(permission) => serde_json::to_string(permission),
             SessionDocument::Waiting(waiting) => serde_json::to_string(waiting),
+            SessionDocument::Process(process) => serde_json::to_string(process),
         }
     }
 
@@ -223,6 +231,7 @@ impl Aggregate for SessionAggregate {
                 serde_json::from_str(body).map(SessionDocument::Permission)
             }
             SessionKey::Waiting => serde_json::from_str(body).map(SessionDocument::Waiting),
+            SessionKey::Process => serde_json::from_str(body).map(SessionDocument::Process),
         }
     }
 
@@ -240,6 +249,9 @@ impl Aggregate for SessionAggregate {
             SessionDocument::Waiting(waiting) => {
                 let ord = u64::try_from(waiting.wait.since_ms.0).unwrap_or(0);
                 Index { ord, marks: Mark::Catalogued as u8, ..Index::default() }
+            }
+            SessionDocument::Process(_) => {
+                Index { marks: Mark::Catalogued as u8, ..Index::default() }
             }
             SessionDocument::Input(_)
             | SessionDocument::Text(_)

@@ -20,7 +20,9 @@ mod report;
 mod tools;
 
 pub use policy::WatchPolicy;
-pub use report::{AgentReport, CalledTool, ReportFact, ReturnedTool, WaitReason, WatchedProgram};
+pub use report::{
+    AgentProcess, AgentReport, CalledTool, ReportFact, ReturnedTool, WaitReason, WatchedProgram,
+};
 
 /// The scope of the list that an agent keeps itself.
 pub const PLAN_SCOPE: &str = "plan";

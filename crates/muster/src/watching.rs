@@ -4,22 +4,36 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use muster_api::{App, ReportsFault};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::{config::Settings, storage, workspace};
 
 /// How often a server looks for reports. Looking costs two look-ups of names.
 const LOOK_INTERVAL: Duration = Duration::from_millis(150);
+/// How often it looks whether the agents still run.
+const AGENTS_INTERVAL: Duration = Duration::from_secs(3);
 /// How long it waits after reports could not be recorded.
 const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
 /// Records reports as they come, until the task is dropped.
 pub(crate) async fn run(app: Arc<App>) {
+    let mut until_agents = Instant::now();
     loop {
         sleep(LOOK_INTERVAL).await;
-        let recording = Arc::clone(&app);
-        let look =
-            move || if recording.sessions().has_reports() { record(&recording) } else { Ok(()) };
+        let looks_at_agents = until_agents <= Instant::now();
+        if looks_at_agents {
+            until_agents = Instant::now() + AGENTS_INTERVAL;
+        }
+        let looking = Arc::clone(&app);
+        let look = move || {
+            if looking.sessions().has_reports() {
+                record(&looking)?;
+            }
+            if looks_at_agents {
+                looking.sessions().end_lost()?;
+            }
+            Ok::<(), ReportsFault>(())
+        };
         let failure = match tokio::task::spawn_blocking(look).await {
             Ok(Ok(())) => continue,
             Ok(Err(fault)) => fault.to_string(),
@@ -39,7 +53,8 @@ pub(crate) fn open(settings: &Settings) -> anyhow::Result<App> {
 
 /// Records the reports that wait. A command goes on without those that cannot be recorded now.
 fn catch_up(app: &App) {
-    if let Err(fault) = record(app) {
+    let look = || record(app).and_then(|()| Ok(app.sessions().end_lost()?));
+    if let Err(fault) = look() {
         tracing::warn!(error = %fault, "could not record reports of hooks; they wait");
     }
 }

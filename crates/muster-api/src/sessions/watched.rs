@@ -3,11 +3,11 @@
 
 use std::{collections::BTreeMap, io, path::Path, sync::Arc};
 
-use muster_agents::watched::WaitingReports;
+use muster_agents::watched::{WaitingReports, process};
 use muster_core::{
     Author, AuthorKind, AuthorSurface, CallFacts, Draft,
     session::{
-        SessionAggregate, SessionCommand, SessionId, SessionRejection,
+        SessionAggregate, SessionCommand, SessionId, SessionRejection, lookup,
         watched::{WaitingSession, WatchReport},
     },
     watched::AgentReport,
@@ -15,7 +15,7 @@ use muster_core::{
 use muster_engine::{ExecuteError, GrowthListener};
 use muster_store::{CatalogueQuery, StoreError};
 
-use super::SessionDesk;
+use super::{SessionDesk, SessionFault};
 
 /// Finds the workspace of a directory.
 pub type WorkspaceOfDirectory<'a> = dyn Fn(&Path) -> Option<String> + 'a;
@@ -98,6 +98,28 @@ impl SessionDesk<'_> {
             Ok(())
         };
         self.0.engine().execute_for::<SessionAggregate, ()>(facts, id.stream(), work)
+    }
+
+    /// Ends the sessions whose agents are gone without a report.
+    pub fn end_lost(self) -> Result<(), StoreError> {
+        let query = CatalogueQuery { kind: "process", below: None, limit: None };
+        for (stream, document) in self.0.engine().catalogue::<SessionAggregate>(&query)? {
+            let Some(id) = SessionId::of_stream(&stream) else { continue };
+            let Some(process) = document.as_process().filter(|known| !process::is_alive(*known))
+            else {
+                continue;
+            };
+            let agent = match self.read(&id, |docs| Ok(lookup::session(docs)?.watched.clone())) {
+                Ok(Some(agent)) => agent,
+                // It was deleted meanwhile.
+                Ok(None) | Err(SessionFault::Refused(_)) => continue,
+                Err(SessionFault::Store(error)) => return Err(error),
+            };
+            let report = AgentReport::lost(agent.host, &agent.native_id, (self.0.now(), process));
+            let lost = WatchReport { report, workspace: None, place: None, max_chars: None };
+            self.record_group(&id, vec![command(lost)])?;
+        }
+        Ok(())
     }
 
     /// Hears of every session that grows.

@@ -34,11 +34,7 @@ pub(super) fn apply(docs: &mut Docs, recorded: &Recorded<SessionEvent>) -> Loade
             Some(Standing::Open(session)) => session.creation.clone(),
             Some(Standing::Ended { .. }) | None => None,
         };
-        if let Some(Standing::Open(session)) = lookup::standing(docs)?
-            && session.watched.as_ref().is_some_and(|agent| agent.waiting.is_some())
-        {
-            docs.remove(SessionKey::Waiting);
-        }
+        forget_agent(docs)?;
         let ended = Standing::Ended { at: recorded.at, creation };
         docs.put(SessionKey::Session, SessionDocument::Session(ended));
         return Ok(Planted::default());
@@ -237,6 +233,19 @@ fn finish(session: &mut Session, outcome: SessionStatus) {
     }
 }
 
+/// Takes the agent of a deleted session out of the lists of all sessions.
+fn forget_agent(docs: &mut Docs) -> Loaded<()> {
+    let Some(Standing::Open(session)) = lookup::standing(docs)? else { return Ok(()) };
+    let Some(agent) = session.watched.clone() else { return Ok(()) };
+    if agent.waiting.is_some() {
+        docs.remove(SessionKey::Waiting);
+    }
+    if agent.running_process().is_some() {
+        docs.remove(SessionKey::Process);
+    }
+    Ok(())
+}
+
 /// Keeps what a report says about its agent; what the agent waits for is in a list of its own.
 fn follow_agent(
     docs: &mut Docs,
@@ -253,6 +262,13 @@ fn follow_agent(
             docs.remove(SessionKey::Waiting);
         }
         None => {}
+    }
+    let running = agent.running_process();
+    if running != session.watched.as_ref().and_then(|known| known.running_process()) {
+        match running {
+            Some(process) => docs.put(SessionKey::Process, SessionDocument::Process(process)),
+            None => docs.remove(SessionKey::Process),
+        }
     }
     if agent.ended.is_some() {
         session.status = SessionStatus::Completed;

@@ -9,6 +9,7 @@ use crate::{
     Documents, ListQuery, Unloaded, WorkRefusal,
     ctree::{NodeId, TreeNode},
     todo::{ScopeKey, TodoScope},
+    watched::AgentProcess,
 };
 
 type Docs = Documents<SessionAggregate>;
@@ -97,6 +98,11 @@ impl SessionDocument {
     /// What an agent waits for, if it is that.
     pub fn as_waiting(&self) -> Option<&WaitingSession> {
         if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+    }
+
+    /// The process of an agent, if it is that.
+    pub fn as_process(&self) -> Option<AgentProcess> {
+        if let Self::Process(process) = self { Some(*process) } else { None }
     }
 
     /// The session it is, if it is one that lives.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::entity::Session;
 use crate::{
     Timestamp,
-    watched::{AgentReport, WaitReason, WatchedProgram},
+    watched::{AgentProcess, AgentReport, WaitReason, WatchedProgram},
 };
 
 /// The newest state of a watched agent, as far as its hooks reported it.
@@ -26,11 +26,20 @@ pub struct WatchedAgent {
     pub waiting: Option<WatchedWait>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<WatchedEnd>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<AgentProcess>,
     /// When the newest report was made: later than that it may be recorded.
     pub reported_at_ms: Timestamp,
     /// Calls without a result yet, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<OpenCall>,
+}
+
+impl WatchedAgent {
+    /// Its process, as long as nothing says that it has ended.
+    pub(super) fn running_process(&self) -> Option<AgentProcess> {
+        self.process.filter(|_| self.ended.is_none())
+    }
 }
 
 /// What an agent waits for.

@@ -1,5 +1,5 @@
-//! Hooks of claude, codex and gemini. Their JSON has one form: the event and the session at the top,
-//! beside them what the event is about. gemini has other names for some events.
+//! Hooks of claude, codex and gemini. Their JSON has one form: the event and the session at the
+//! top, beside them what the event is about. gemini has other names for some events.
 
 use serde_json::Value;
 
@@ -28,6 +28,7 @@ pub(super) fn report(program: WatchedProgram, at: Timestamp, hook: &Object) -> O
         workspace: None,
         model: field(&["model"]),
         permission_mode: field(&["permission_mode"]),
+        process: None,
         facts: field(&["hook_event_name"]).map(|event| facts(&event, hook)).unwrap_or_default(),
     })
 }
@@ -48,14 +49,15 @@ fn facts(event: &str, hook: &Object) -> Vec<ReportFact> {
         "Notification" => notification(hook).into_iter().collect(),
         "Stop" | "AfterAgent" => turn_end(hook, false),
         "StopFailure" => turn_end(hook, true),
-        "SubagentStart" => helper(hook, true).into_iter().collect(),
-        "SubagentStop" => helper(hook, false).into_iter().collect(),
+        "SubagentStart" => subagent(hook, true).into_iter().collect(),
+        "SubagentStop" => subagent(hook, false).into_iter().collect(),
         "TaskCreated" => {
             let todo =
                 lists::created(hook.get("task_id"), first_text(hook, &["task_subject"]), None);
             todo.map(|todo| ReportFact::ListChanged { todo }).into_iter().collect()
         }
-        "PreCompact" | "PreCompress" => vec![ReportFact::Compacting],
+        // gemini's `PreCompress` comes before every request, whether it shortens anything or not.
+        "PreCompact" => vec![ReportFact::Compacting],
         "PostCompact" => vec![ReportFact::WentOn],
         "SessionEnd" => {
             let reason = first_text(hook, &["reason"]).unwrap_or("ended").to_owned();
@@ -124,9 +126,9 @@ fn turn_end(hook: &Object, is_failed: bool) -> Vec<ReportFact> {
     said.into_iter().chain([ReportFact::TurnEnded { is_failed }]).collect()
 }
 
-fn helper(hook: &Object, is_running: bool) -> Option<ReportFact> {
+fn subagent(hook: &Object, is_running: bool) -> Option<ReportFact> {
     let id = hook.get("agent_id").and_then(Value::as_str)?;
     let name = first_text(hook, &["agent_type"]).unwrap_or("subagent");
     let short = |name: &str| text::cut(name, tools::NAME_CHARS_MAX);
-    Some(ReportFact::Helper { id: short(id), name: short(name), is_running })
+    Some(ReportFact::Subagent { id: short(id), name: short(name), is_running })
 }

@@ -35,8 +35,9 @@ pub(super) fn report(at: Timestamp, hook: &Object) -> Option<AgentReport> {
         version: field(&["version"]),
         directory: field(&["directory"]),
         workspace: None,
-        model: place.and_then(|info| first_text(info, &["modelID"])).map(str::to_owned),
+        model: place.and_then(model).map(str::to_owned),
         permission_mode: None,
+        process: None,
         facts: facts(kind, properties).unwrap_or_default(),
     })
 }
@@ -71,6 +72,12 @@ fn facts(kind: &str, properties: &Object) -> Option<Vec<ReportFact>> {
         "server.exit" => vec![ReportFact::Ended { reason: "exit".to_owned() }],
         _ => return None,
     })
+}
+
+/// The model of a session or of a message.
+fn model(info: &Object) -> Option<&str> {
+    let nested = first_object(info, &["model"]).and_then(|model| first_text(model, &["id"]));
+    first_text(info, &["modelID"]).or(nested)
 }
 
 fn title(info: &Object) -> Option<ReportFact> {

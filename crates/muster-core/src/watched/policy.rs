@@ -51,7 +51,7 @@ impl AgentReport {
             }
             WatchPolicy::Full => {}
         }
-        Some(self)
+        (!self.facts.is_empty()).then_some(self)
     }
 }
 
@@ -83,9 +83,10 @@ fn name_only(fact: ReportFact) -> Option<ReportFact> {
         | ReportFact::Titled { .. }
         | ReportFact::ListChanged { .. }
         | ReportFact::WentOn
-        | ReportFact::Helper { .. }
+        | ReportFact::Subagent { .. }
         | ReportFact::Compacting
         | ReportFact::TurnEnded { .. }
-        | ReportFact::Ended { .. }) => other,
+        | ReportFact::Ended { .. }
+        | ReportFact::Lost { .. }) => other,
     })
 }

@@ -70,8 +70,19 @@ pub struct AgentReport {
     /// How the agent asks before it acts, in its own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
+    /// The process of the agent, if it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<AgentProcess>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<ReportFact>,
+}
+
+/// A process. Its number alone may be that of another one later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AgentProcess {
+    pub pid: u32,
+    /// In ticks of the machine.
+    pub started: u64,
 }
 
 /// Something that happened in the session, in the order in which it is recorded.
@@ -110,7 +121,7 @@ pub enum ReportFact {
         text: String,
     },
     /// A subagent started or ended.
-    Helper {
+    Subagent {
         id: String,
         name: String,
         is_running: bool,
@@ -122,6 +133,10 @@ pub enum ReportFact {
     },
     Ended {
         reason: String,
+    },
+    /// The process of the agent is gone, and nothing was reported about it.
+    Lost {
+        process: AgentProcess,
     },
 }
 
@@ -179,6 +194,27 @@ impl AgentReport {
                 hooks::report(program, at, hook)
             }
             WatchedProgram::Opencode => opencode::report(at, hook),
+        }
+    }
+
+    /// The report that the process of an agent is gone.
+    #[must_use]
+    pub fn lost(
+        program: WatchedProgram,
+        native_id: &str,
+        (at, process): (Timestamp, AgentProcess),
+    ) -> Self {
+        Self {
+            program,
+            native_id: native_id.to_owned(),
+            at,
+            version: None,
+            directory: None,
+            workspace: None,
+            model: None,
+            permission_mode: None,
+            process: None,
+            facts: vec![ReportFact::Lost { process }],
         }
     }
 

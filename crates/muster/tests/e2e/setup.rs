@@ -198,7 +198,7 @@ fn every_event_of_an_agent_is_reported_beside_its_gates() {
     let files = [
         ("claude", ".claude/settings.json", "SessionEnd", 16),
         ("codex", ".codex/hooks.json", "PermissionRequest", 8),
-        ("gemini", ".gemini/settings.json", "BeforeTool", 8),
+        ("gemini", ".gemini/settings.json", "BeforeTool", 7),
     ];
     for (agent, file, event, events) in files {
         let home = Home::new();

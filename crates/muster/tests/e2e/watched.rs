@@ -26,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn hook(directory: &Path, event: &str, more: Value) -> Value {
     let directory = directory.to_str().unwrap();
     let mut hook = json!({"session_id": "native-1", "cwd": directory, "hook_event_name": event});
-    hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more} is not an object") };
+    hook.as_object_mut().unwrap().extend(more);
     hook
 }
 
@@ -130,6 +131,27 @@ fn host_watch_1_and_5_a_running_server_shows_the_session_within_a_second() {
     let labels: Vec<_> =
         tree["nodes"].as_array().unwrap().iter().map(|node| &node["label"]).collect();
     assert!(labels.contains(&&json!("Bash")) && labels.contains(&&json!("Built.")), "{labels:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_is_killed_waits_for_nobody() {
+    let server = serve(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let asks = hook(folder.path(), "PermissionRequest", json!({"tool_name": "Bash"}));
+    let (program, store) = (path().display(), server.storage_dir().display());
+    let script =
+        format!("echo '{asks}' | {program} hook report claude --storage-dir {store}\nread line\n");
+    let agent = folder.path().join("claude");
+    fs::write(&agent, script).unwrap();
+    let mut agent = Command::new("sh").arg(&agent).stdin(Stdio::piped()).spawn().unwrap();
+    session_once(&server, |session| session["waiting"].is_object());
+    assert_eq!(waiting(&server).len(), 1);
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    let (session, _) = session_once(&server, |session| session["ended"].is_object());
+    assert_eq!(session["ended"]["reason"], "process_ended");
+    assert_eq!(waiting(&server), Vec::<Value>::new());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Reports of a watched agent as events of its session.
 //!
-//! Hooks come when the program calls them, so nothing here depends on an earlier one: a call without
-//! a turn begins one, a result without a call is recorded, and whatever an agent does ends its wait.
+//! Hooks come when the program calls them, so nothing here depends on an earlier one: a call
+//! without a turn begins one, a result without a call is recorded, and whatever an agent does ends
+//! its wait.
 
 use serde_json::{Map, Value};
 
@@ -25,6 +26,8 @@ const CALLS_MAX: usize = 32;
 /// What an agent does between calls.
 const WORKING: &str = "working";
 const COMPACTING: &str = "shortening its context";
+/// Why a session has ended whose agent reported no end.
+const LOST: &str = "process_ended";
 /// Metadata of a watched session.
 const HOST: &str = "host";
 
@@ -93,6 +96,7 @@ fn known(draft: &CommandDraft<'_>, watch: &WatchReport) -> Decided<WatchedAgent>
         doing: None,
         waiting: before.and_then(|agent| agent.waiting.clone()),
         ended: before.and_then(|agent| agent.ended.clone()),
+        process: report.process.or_else(|| before.and_then(|agent| agent.process)),
         reported_at_ms: report.at,
         calls: before.map(|agent| agent.calls.clone()).unwrap_or_default(),
     })
@@ -124,7 +128,11 @@ fn observe(
     agent: &mut WatchedAgent,
     fact: &ReportFact,
 ) -> Decided<()> {
-    if !matches!(fact, ReportFact::Ended { .. } | ReportFact::ListChanged { .. }) {
+    let is_sign_of_life = !matches!(
+        fact,
+        ReportFact::Ended { .. } | ReportFact::Lost { .. } | ReportFact::ListChanged { .. }
+    );
+    if is_sign_of_life {
         agent.ended = None;
     }
     match fact {
@@ -142,7 +150,7 @@ fn observe(
         ReportFact::Said { text } => {
             tell(draft, body::ASSISTANT_MESSAGE, [field("text", text)])?;
         }
-        ReportFact::Helper { id, name, is_running } => {
+        ReportFact::Subagent { id, name, is_running } => {
             let status = if *is_running { "running" } else { "completed" };
             let fields = [
                 field("kind", "subagent"),
@@ -158,14 +166,21 @@ fn observe(
             agent.calls.clear();
             turn::end(draft, if *is_failed { "failed" } else { "completed" }, None)?;
         }
-        ReportFact::Ended { reason } => {
-            went_on(draft, agent)?;
-            agent.calls.clear();
-            turn::end(draft, "interrupted", Some("session_ended"))?;
-            let at_ms = agent.reported_at_ms;
-            agent.ended = Some(WatchedEnd { at_ms, reason: reason.clone() });
+        ReportFact::Ended { reason } => end(draft, agent, reason)?,
+        // The session may go on in another process by now.
+        ReportFact::Lost { process } if agent.running_process() == Some(*process) => {
+            end(draft, agent, LOST)?;
         }
+        ReportFact::Lost { .. } => {}
     }
+    Ok(())
+}
+
+fn end(draft: &mut CommandDraft<'_>, agent: &mut WatchedAgent, reason: &str) -> Decided<()> {
+    went_on(draft, agent)?;
+    agent.calls.clear();
+    turn::end(draft, "interrupted", Some("session_ended"))?;
+    agent.ended = Some(WatchedEnd { at_ms: agent.reported_at_ms, reason: reason.to_owned() });
     Ok(())
 }
 

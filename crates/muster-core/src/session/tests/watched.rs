@@ -12,7 +12,7 @@ use crate::{
         watched::{ReportPlace, WatchReport},
     },
     todo::ScopeKey,
-    watched::{AgentReport, PLAN_SCOPE, WatchPolicy, WatchedProgram},
+    watched::{AgentProcess, AgentReport, PLAN_SCOPE, WatchPolicy, WatchedProgram},
 };
 
 /// Vectors of one program.
@@ -141,7 +141,8 @@ fn hooks() -> Vec<Value> {
         hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         hook
     };
-    let tool = json!({"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "secret words"},
+    let tool = json!({"tool_name": "Bash", "tool_use_id": "t",
+        "tool_input": {"command": "secret words"},
         "tool_response": {"stdout": "secret words"}});
     vec![
         hook("SessionStart", json!({})),
@@ -194,6 +195,39 @@ fn the_list_of_what_waits_has_a_session_only_while_its_agent_waits() {
     let mut room = watched(program, &hooks[..4], WatchPolicy::Full);
     room.accept(SessionCommand::End);
     assert_eq!(waiting(&room), None, "a deleted session waits for nobody");
+}
+
+#[test]
+fn a_session_whose_agent_is_gone_has_ended_unless_it_goes_on_elsewhere() {
+    let program = WatchedProgram::Claude;
+    let process = |pid| AgentProcess { pid, started: 1 };
+    let reported = |room: &mut Room, at: usize, pid| {
+        let mut report = AgentReport::read(program, Timestamp(500), hooks().remove(at)).unwrap();
+        report.process = Some(process(pid));
+        room.accept(command(report, None));
+    };
+    let lose = |room: &mut Room, pid| {
+        let lost = AgentReport::lost(program, "s", (Timestamp(900), process(pid)));
+        room.accept(command(lost, None));
+    };
+    let known = |room: &Room| {
+        let document = room.docs.get(&SessionKey::Process).unwrap();
+        document.and_then(SessionDocument::as_process)
+    };
+    let mut room = Room::empty();
+    reported(&mut room, 1, 7);
+    reported(&mut room, 3, 7);
+    assert_eq!(known(&room), Some(process(7)));
+    lose(&mut room, 6);
+    assert_eq!(seen(&room, "ended"), Value::Null, "another process is not the agent");
+    lose(&mut room, 7);
+    assert_eq!(seen(&room, "ended"), json!({"reason": "process_ended"}));
+    assert_eq!((seen(&room, "waiting"), seen(&room, "status")), (Value::Null, json!("completed")));
+    assert_eq!(known(&room), None);
+    reported(&mut room, 0, 8);
+    assert_eq!((seen(&room, "ended"), known(&room)), (Value::Null, Some(process(8))));
+    room.accept(SessionCommand::End);
+    assert_eq!(known(&room), None);
 }
 
 #[test]
@@ -275,7 +309,9 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn any_json_of_hooks_keeps_a_session_sound(hooks in proptest::collection::vec(any_json(), 1..12)) {
+    fn any_json_of_hooks_keeps_a_session_sound(
+        hooks in proptest::collection::vec(any_json(), 1..12),
+    ) {
         for program in WatchedProgram::ALL {
             let hooks: Vec<Value> = hooks.iter().filter(|hook| hook.is_object()).map(|hook| {
                 let mut hook = hook.clone();

@@ -8,13 +8,16 @@ use std::{
     io::{self, BufReader, IsTerminal as _, Read as _},
     panic,
     path::{Path, PathBuf},
-    process::{self, ExitCode},
+    process::ExitCode,
     thread,
     time::Duration,
 };
 
 use clap::Args;
-use muster_api::{Clock as _, SystemClock, checks, watched::WaitingReports};
+use muster_api::{
+    Clock as _, SystemClock, checks,
+    watched::{WaitingReports, process},
+};
 use muster_core::watched::{AgentReport, WatchedProgram};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -76,7 +79,7 @@ pub(super) fn run(shared: GlobalFlags, place: &InWorkspace, call: &ReportCall) -
     panic::set_hook(Box::new(|_| {}));
     thread::spawn(|| {
         thread::sleep(TIME_MAX);
-        process::exit(0);
+        std::process::exit(0);
     });
     let report = || leave(shared, place, call.program);
     // The agent shows what a hook prints, so an error has no place to go.
@@ -102,6 +105,7 @@ fn leave(shared: GlobalFlags, place: &InWorkspace, program: WatchedProgram) -> a
     let directory = report.directory.as_deref().map(Path::new).or(here.as_deref());
     let policy = own.max(directory.map(checks::watch_policy).unwrap_or_default());
     report.workspace.clone_from(&place.workspace);
+    report.process = process::of_this_hook(program);
     match report.under(policy) {
         Some(report) => Ok(WaitingReports::of(&storage::directory(&settings)?).add(&report)?),
         None => Ok(()),

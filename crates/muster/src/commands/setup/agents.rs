@@ -50,14 +50,13 @@ const CODEX_EVENTS: [&str; 8] = [
     "PreCompact",
     "PostCompact",
 ];
-const GEMINI_EVENTS: [&str; 8] = [
+const GEMINI_EVENTS: [&str; 7] = [
     "SessionStart",
     "BeforeAgent",
     "BeforeTool",
     "AfterTool",
     "AfterAgent",
     "Notification",
-    "PreCompress",
     "SessionEnd",
 ];
 
@@ -127,7 +126,7 @@ impl AgentInstallation {
             ("Stop", self.hook("stop", HOST_SECONDS)),
             ("TaskCompleted", self.hook("task-completed", HOST_SECONDS)),
         ];
-        let hooks = self.hooks(gates, &CLAUDE_EVENTS, self.report(Agent::Claude, REPORT_SECONDS));
+        let hooks = self.hooks(gates, &CLAUDE_EVENTS, &self.report(Agent::Claude, REPORT_SECONDS));
         Ok(vec![
             json_change(servers, json!({"mcpServers": {SERVER: server}})),
             json_change(settings, json!({"hooks": hooks})),
@@ -148,7 +147,7 @@ impl AgentInstallation {
         let file = folder.join("config.toml");
         let snippet = table.text();
         let gates = [("Stop", self.hook("stop", HOST_SECONDS))];
-        let hooks = self.hooks(gates, &CODEX_EVENTS, self.report(Agent::Codex, REPORT_SECONDS));
+        let hooks = self.hooks(gates, &CODEX_EVENTS, &self.report(Agent::Codex, REPORT_SECONDS));
         Ok(vec![
             FileChange { file, snippet, edit: FileEdit::Toml(table) },
             json_change(folder.join("hooks.json"), json!({"hooks": hooks})),
@@ -160,7 +159,7 @@ impl AgentInstallation {
         // It counts in milliseconds.
         let gates = [("AfterAgent", self.hook("stop", HOST_SECONDS * 1_000))];
         let report = self.report(Agent::Gemini, REPORT_SECONDS * 1_000);
-        let hooks = self.hooks(gates, &GEMINI_EVENTS, report);
+        let hooks = self.hooks(gates, &GEMINI_EVENTS, &report);
         let wanted = json!({"mcpServers": {SERVER: self.server()}, "hooks": hooks});
         Ok(json_change(folder.join(".gemini/settings.json"), wanted))
     }
@@ -205,7 +204,7 @@ impl AgentInstallation {
         &self,
         gates: [(&str, Value); N],
         events: &[&str],
-        report: Value,
+        report: &Value,
     ) -> Value {
         let mut hooks = Map::new();
         for (event, group) in gates {

@@ -81,7 +81,11 @@ export const Muster = async ({ directory }) => {
       if (type === "session.created" || type === "session.updated") {
         version = properties.info?.version ?? version;
         if (properties.info?.parentID) return;
-        open.add(properties.info?.id);
+        const { id, title, model } = properties.info ?? {};
+        open.add(id);
+        const known = `${title} ${model?.id}`;
+        if (sent.get(id) === known) return;
+        sent.set(id, known);
       }
       if (type === "session.deleted") open.delete(properties.info?.id);
       if (type === "message.part.updated") part(properties.part);

@@ -82,8 +82,12 @@ fn remove_empty_settings_folder(file: &Path) {
     let Some(folder) = file.parent() else { return };
     let is_hidden = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     let is_inside = folder.ends_with(PLUGINS);
+    if !is_hidden && !is_inside {
+        return;
+    }
     // It fails where something else is in the folder, which then stays.
-    if (is_hidden || is_inside) && fs::remove_dir(folder).is_ok() && is_inside {
+    let is_gone = fs::remove_dir(folder).is_ok();
+    if is_gone && is_inside {
         remove_empty_settings_folder(folder);
     }
 }
