@@ -21,6 +21,7 @@ mod search;
 mod session;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tls;
 mod transaction;
 mod view;

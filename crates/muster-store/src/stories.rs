@@ -10,6 +10,7 @@ mod lists;
 mod pieces;
 mod search;
 mod slices;
+mod strings;
 mod threads;
 
 use std::borrow::Cow;
@@ -315,6 +316,7 @@ macro_rules! every_story {
             ]
         );
         $each!($argument, crate::stories::slices, [event_slices_are_read_both_ways]);
+        $each!($argument, crate::stories::strings, [any_character_can_be_in_a_string]);
         $each!(
             $argument,
             crate::stories::pieces,

@@ -16,7 +16,7 @@ use std::{
 
 use tokio_postgres::{Client, Row, Statement, types::ToSql};
 
-use super::failure;
+use super::{failure, text::stored};
 use crate::StoreError;
 
 /// How long an answer is awaited: longer than the server waits for a lock.
@@ -62,7 +62,7 @@ pub(super) fn signed(value: u64) -> i64 {
 }
 
 pub(super) fn text(value: &str) -> Parameter {
-    parameter(value.to_owned())
+    parameter(stored(value).into_owned())
 }
 
 type Answer<T> = Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send>>;

@@ -8,6 +8,7 @@ use super::{
     row::count,
     search,
     session::Session,
+    text::stored,
 };
 use crate::{
     Append, DocumentChange, DocumentPieces, DocumentRow, EventEntries, EventRow, StoreError,
@@ -104,7 +105,7 @@ impl<'a> PostgresTransaction<'a> {
             parameter(i64::from(index.marks)),
             parameter(pieces),
             text(body),
-            parameter(brief),
+            parameter(brief.map(|brief| stored(&brief).into_owned())),
         ]);
         self.session.later(Order::of("wrote a document", PUT, values));
     }
@@ -146,7 +147,12 @@ fn event_values(stream: i64, events: &[EventRow]) -> Vec<Parameter> {
     let numbers =
         |read: fn(&EventRow) -> i64| parameter(events.iter().map(read).collect::<Vec<_>>());
     let texts = |read: fn(&EventRow) -> Option<&String>| {
-        parameter(events.iter().map(|event| read(event).cloned()).collect::<Vec<_>>())
+        parameter(
+            events
+                .iter()
+                .map(|event| read(event).map(|text| stored(text).into_owned()))
+                .collect::<Vec<_>>(),
+        )
     };
     vec![
         parameter(stream),

@@ -10,6 +10,7 @@ use super::{
     listing::{self, Selected, document_columns, event_columns},
     row::{DOCUMENT_COLUMNS, column, count, document, event},
     session::Session,
+    text::stored,
 };
 use crate::{
     CatalogueQuery, DocumentRow, EventRow, FetchedDocument, FoundDocument, LogEnd, LogPlace,
@@ -101,7 +102,8 @@ impl StoreSnapshot for Session<'_> {
         let Some(stream) = self.stream(stream)? else { return Ok(fetched) };
         let kinds: Vec<String> =
             wanted.iter().map(|wanted| wanted.address.kind.to_string()).collect();
-        let names: Vec<String> = wanted.iter().map(|wanted| wanted.address.name.clone()).collect();
+        let names: Vec<String> =
+            wanted.iter().map(|wanted| stored(&wanted.address.name).into_owned()).collect();
         let held: Vec<Option<i64>> =
             wanted.iter().map(|wanted| wanted.held.map(u64::cast_signed)).collect();
         let values =
