@@ -207,8 +207,9 @@ pub trait StoreSnapshot {
 }
 
 /// How events get their positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbering {
+    #[default]
     /// One log: positions count the events of all streams, in commit order.
     OneLog,
     /// Every stream for itself: the position of an event is its number in its stream.

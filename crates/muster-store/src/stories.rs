@@ -1,7 +1,7 @@
 //! The one story suite: what every store must do, through the traits only.
 //!
-//! Each story takes a fresh, empty store. A new engine joins by adding a module at the bottom, or by
-//! calling [`all`].
+//! Each story takes a fresh, empty store. A new engine joins by adding a module at the bottom, or
+//! by calling [`all`].
 
 mod catalogue;
 mod ending;
@@ -383,6 +383,10 @@ fn sqlite() -> (tempfile::TempDir, SqliteStore) {
 
 mod in_memory {
     every_story!(tests_on, (((), crate::MemoryStore::new())));
+}
+
+mod in_memory_by_stream {
+    every_story!(tests_on, (((), crate::MemoryStore::numbered(crate::Numbering::PerStream))));
 }
 
 mod on_sqlite {

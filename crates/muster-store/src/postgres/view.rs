@@ -9,7 +9,7 @@ use super::{
     link::{Order, number, parameter, text},
     listing::{self, Selected, document_columns, event_columns},
     row::{DOCUMENT_COLUMNS, column, count, document, event},
-    session::Session,
+    session::PostgresSession,
     text::stored,
 };
 use crate::{
@@ -54,7 +54,7 @@ const TAIL: &str = concat!(
     " FROM muster.event e WHERE e.stream = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"
 );
 
-impl Session<'_> {
+impl PostgresSession<'_> {
     /// The first row of a statement about one document.
     fn of_document<T>(
         &mut self,
@@ -68,7 +68,7 @@ impl Session<'_> {
     }
 }
 
-impl StoreSnapshot for Session<'_> {
+impl StoreSnapshot for PostgresSession<'_> {
     fn numbering(&self) -> Numbering {
         Numbering::PerStream
     }
