@@ -1,13 +1,19 @@
 //! The address of a store: a folder, or a database on a server.
 
-use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio_postgres::{
     Config,
     config::{Host, SslMode},
 };
 
-use crate::StoreError;
+use crate::{PostgresStore, SqliteOptions, SqliteStore, Store, StoreAccess, StoreError, sqlite};
 
 /// How long opening a connection may take.
 const CONNECT_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -53,6 +59,27 @@ impl fmt::Display for DatabaseUrl {
             Self::Sqlite(None) => write!(f, "sqlite:"),
             Self::Sqlite(Some(folder)) => write!(f, "sqlite:{}", folder.display()),
             Self::Postgres(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+/// Opens the store of a database. The folder is that of a file, unless the address names one; with
+/// a server it is created for what each installation keeps for itself.
+pub fn open(
+    database: &DatabaseUrl,
+    folder: &Path,
+    files: SqliteOptions,
+) -> Result<Arc<dyn Store>, StoreError> {
+    match database {
+        DatabaseUrl::Sqlite(named) => {
+            let folder = named.as_deref().unwrap_or(folder);
+            Ok(Arc::new(SqliteStore::open(folder, files)?))
+        }
+        DatabaseUrl::Postgres(address) => {
+            if files.access != StoreAccess::Look {
+                sqlite::prepare_folder(folder)?;
+            }
+            Ok(Arc::new(PostgresStore::open(PostgresAddress::clone(address), files.access)?))
         }
     }
 }

@@ -28,7 +28,7 @@ use std::{
 
 use muster_core::{Address, EventQuery, Index, ListQuery, LogPosition, Subject, Timestamp};
 
-pub use database::{DatabaseUrl, PostgresAddress};
+pub use database::{DatabaseUrl, PostgresAddress, open};
 pub use error::StoreError;
 pub use kanban::{KanbanError, is_sqlite, read_kanban};
 pub use memory::MemoryStore;
@@ -38,27 +38,6 @@ pub use search::{
     TextMatches,
 };
 pub use sqlite::{SCHEMA_VERSION, SqliteOptions, SqliteStore, StoreAccess, Synchronous};
-
-/// Opens the store of a database. The folder is that of a file, unless the address names one; with
-/// a server it is created for what each installation keeps for itself.
-pub fn open(
-    database: &DatabaseUrl,
-    folder: &Path,
-    files: SqliteOptions,
-) -> Result<Arc<dyn Store>, StoreError> {
-    match database {
-        DatabaseUrl::Sqlite(named) => {
-            let folder = named.as_deref().unwrap_or(folder);
-            Ok(Arc::new(SqliteStore::open(folder, files)?))
-        }
-        DatabaseUrl::Postgres(address) => {
-            if files.access != StoreAccess::Look {
-                sqlite::prepare_folder(folder)?;
-            }
-            Ok(Arc::new(PostgresStore::open(PostgresAddress::clone(address), files.access)?))
-        }
-    }
-}
 
 /// A place that keeps the log and the documents.
 pub trait Store: Send + Sync + 'static {
@@ -237,8 +216,9 @@ pub trait StoreSnapshot {
 }
 
 /// How events get their positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbering {
+    #[default]
     /// One log: positions count the events of all streams, in commit order.
     OneLog,
     /// Every stream for itself: the position of an event is its number in its stream.

@@ -41,14 +41,24 @@ struct State {
     /// Documents ever written.
     written: u64,
     streams: BTreeMap<String, Arc<Stream>>,
-    /// What events are found by, and the position up to which that is known.
-    said: Arc<BTreeMap<u64, String>>,
-    indexed: u64,
+    /// The events of all streams, in the order in which they were written.
+    order: Arc<Vec<(Arc<str>, u64)>>,
+    numbering: Numbering,
+    /// What events are found by, by stream and number.
+    said: Arc<BTreeMap<(String, u64), String>>,
+    /// The number up to which that is known of each stream.
+    indexed: Arc<BTreeMap<String, u64>>,
 }
 
 impl MemoryStore {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A store whose events get their positions in this way.
+    pub fn numbered(numbering: Numbering) -> Self {
+        let committed = Arc::new(State { numbering, ..State::default() });
+        Self { shared: Mutex::new(Shared { committed, writing: false }), ..Self::default() }
     }
 
     /// The state is replaced whole or not at all, so a panic elsewhere cannot leave it half done.
@@ -146,18 +156,23 @@ impl Transaction for MemoryTransaction<'_> {
     }
 
     fn index_events(&mut self, entries: &EventEntries<'_>) -> Result<(), StoreError> {
-        let indexed = self.state.indexed;
-        let fresh = entries.strings.iter().filter(|(place, _)| place.global > indexed);
-        let fresh = fresh.map(|(place, text)| (place.global, text.clone()));
-        Arc::make_mut(&mut self.state.said).extend(fresh);
-        let through = entries.covered.iter().map(|place| place.global).max();
-        self.state.indexed = indexed.max(through.unwrap_or(0));
+        let state = &mut self.state;
+        let is_fresh = |place: &LogPlace| place.seq > state.indexed_of(&place.stream);
+        let fresh = entries.strings.iter().filter(|(place, _)| is_fresh(place));
+        let fresh = fresh.map(|(place, text)| ((place.stream.clone(), place.seq), text.clone()));
+        let fresh: Vec<_> = fresh.collect();
+        Arc::make_mut(&mut state.said).extend(fresh);
+        let indexed = Arc::make_mut(&mut state.indexed);
+        for place in entries.covered {
+            let through = indexed.entry(place.stream.clone()).or_default();
+            *through = place.seq.max(*through);
+        }
         Ok(())
     }
 
     fn clear_event_index(&mut self) -> Result<(), StoreError> {
         self.state.said = Arc::default();
-        self.state.indexed = 0;
+        self.state.indexed = Arc::default();
         Ok(())
     }
 
@@ -180,7 +195,10 @@ impl State {
         position::refuse_ended(ended, append.stream)?;
         let head = self.head(append.stream)?;
         let head = position::advance(head, append.stream, append.events)?;
-        self.global = head.global;
+        self.global += append.events.len() as u64;
+        let name: Arc<str> = append.stream.into();
+        let places = append.events.iter().map(|event| (Arc::clone(&name), event.seq));
+        Arc::make_mut(&mut self.order).extend(places);
         let stream = self.streams.entry(append.stream.to_owned()).or_default();
         let stream = Arc::make_mut(stream);
         stream.seq = head.seq;
@@ -221,12 +239,16 @@ impl State {
 
 impl StoreSnapshot for State {
     fn numbering(&self) -> Numbering {
-        Numbering::OneLog
+        self.numbering
     }
 
     fn head(&mut self, stream: &str) -> Result<LogPosition, StoreError> {
         let seq = self.streams.get(stream).map_or(0, |stream| stream.seq);
-        Ok(LogPosition { global: self.global, seq })
+        let global = match self.numbering {
+            Numbering::OneLog => self.global,
+            Numbering::PerStream => seq,
+        };
+        Ok(LogPosition { global, seq })
     }
 
     fn streams(&mut self, prefix: &str) -> Result<Vec<StreamRow>, StoreError> {
@@ -308,7 +330,7 @@ impl StoreSnapshot for State {
     }
 
     fn unindexed_count(&mut self) -> Result<u64, StoreError> {
-        Ok(self.global.saturating_sub(self.indexed))
+        Ok(self.unindexed_places().count() as u64)
     }
 
     fn log(
@@ -316,9 +338,7 @@ impl StoreSnapshot for State {
         after: LogCursor,
         limit: u32,
     ) -> Result<Vec<(LogCursor, StreamEvent)>, StoreError> {
-        let mut found = self.events_after(after.order);
-        found.truncate(limit as usize);
-        Ok(found.into_iter().map(|row| (LogCursor::at(row.event.global), row)).collect())
+        Ok(self.events_after(after.order).take(limit as usize).collect())
     }
 
     fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError> {

@@ -21,6 +21,7 @@ mod search;
 mod session;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tls;
 mod transaction;
 mod view;
@@ -30,9 +31,9 @@ use std::path::Path;
 use self::{
     connect::Connector,
     link::Order,
-    pool::Pool,
+    pool::PostgresPool,
     row::{column, count},
-    session::{Purpose, Session},
+    session::{PostgresSession, Purpose},
     transaction::PostgresTransaction,
 };
 use crate::{
@@ -48,14 +49,14 @@ const UNSAFE_SETTINGS: &str = "SELECT name FROM pg_catalog.pg_settings \
 
 /// A store in a database of PostgreSQL.
 pub struct PostgresStore {
-    pool: Pool,
+    pool: PostgresPool,
     layout: u32,
 }
 
 impl PostgresStore {
     /// Opens the store; creates or migrates it unless it is only to be looked at.
     pub fn open(address: PostgresAddress, access: StoreAccess) -> Result<Self, StoreError> {
-        let pool = Pool::new(Connector::new(address)?);
+        let pool = PostgresPool::new(Connector::new(address)?);
         let mut pooled = pool.take()?;
         let link = pooled.get()?;
         let layout = match (layout::version(link)?, access) {
@@ -77,8 +78,8 @@ impl PostgresStore {
         Ok(Self { pool, layout })
     }
 
-    fn session(&self, purpose: Purpose) -> Result<Session<'_>, StoreError> {
-        Ok(Session::new(self.pool.take()?, purpose))
+    fn session(&self, purpose: Purpose) -> Result<PostgresSession<'_>, StoreError> {
+        Ok(PostgresSession::new(self.pool.take()?, purpose))
     }
 
     /// Engine and size of the database.
@@ -91,7 +92,7 @@ impl PostgresStore {
 }
 
 /// Says so if the server is set up to lose what it has acknowledged.
-fn warn_of_unsafe_settings(link: &mut link::Link) -> Result<(), StoreError> {
+fn warn_of_unsafe_settings(link: &mut link::PostgresLink) -> Result<(), StoreError> {
     let order = Order::of("read the server's settings", UNSAFE_SETTINGS, Vec::new());
     for row in link.run(&[order])?.pop().unwrap_or_default() {
         let setting: String = column(&row, 0)?;

@@ -1,7 +1,7 @@
 //! The one story suite: what every store must do, through the traits only.
 //!
-//! Each story takes a fresh, empty store. A new engine joins by adding a module at the bottom, or by
-//! calling [`all`].
+//! Each story takes a fresh, empty store. A new engine joins by adding a module at the bottom, or
+//! by calling [`all`].
 
 mod catalogue;
 mod ending;
@@ -10,8 +10,10 @@ mod lists;
 mod pieces;
 mod search;
 mod slices;
+mod strings;
+mod threads;
 
-use std::{borrow::Cow, sync::mpsc, thread};
+use std::borrow::Cow;
 
 use muster_core::{Address, Index, ListQuery, LogPosition, Subject, Timestamp};
 
@@ -228,16 +230,6 @@ fn a_snapshot_stays_at_its_moment(store: &dyn Store) {
     assert_eq!(after.documents(STREAM).unwrap(), vec![row(2)]);
 }
 
-fn more_snapshots_than_readers_can_be_open_at_once(store: &dyn Store) {
-    write(store, STREAM, &[event(store, 1, 1, None)], &[]);
-    let mut views: Vec<_> = (0..9).map(|_| store.snapshot().unwrap()).collect();
-    for view in &mut views {
-        assert_eq!(view.head(STREAM).unwrap(), at(store, 1, 1));
-    }
-    drop(views);
-    assert_eq!(head(store, STREAM), at(store, 1, 1));
-}
-
 fn the_tail_is_read_in_pages(store: &dyn Store) {
     let events: Vec<EventRow> = (1..=25).map(|number| event(store, number, number, None)).collect();
     write(store, STREAM, &events, &[]);
@@ -272,47 +264,6 @@ fn streams_are_found_by_prefix(store: &dyn Store) {
     assert_eq!(found("zzz"), Vec::<String>::new());
 }
 
-fn writers_take_turns(store: &dyn Store) {
-    const WRITERS: u64 = 4;
-    const ROUNDS: u64 = 25;
-    thread::scope(|scope| {
-        for writer in 0..WRITERS {
-            scope.spawn(move || {
-                let stream = format!("session/{writer}");
-                for _ in 0..ROUNDS {
-                    let mut transaction = store.begin().unwrap();
-                    let head = transaction.head(&stream).unwrap();
-                    let events = [event(store, head.global + 1, head.seq + 1, None)];
-                    let append = Append { stream: &stream, events: &events, documents: &[] };
-                    transaction.append(&append).unwrap();
-                    transaction.commit().unwrap();
-                }
-            });
-        }
-    });
-    assert_eq!(store.position().unwrap(), WRITERS * ROUNDS);
-    for writer in 0..WRITERS {
-        assert_eq!(head(store, &format!("session/{writer}")).seq, ROUNDS);
-    }
-    assert_eq!(store.check().unwrap(), vec![]);
-}
-
-fn the_position_follows_other_threads(store: &dyn Store) {
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            for number in 1..=20 {
-                write(store, STREAM, &[event(store, number, number, None)], &[]);
-                sender.send(number).unwrap();
-            }
-        });
-        for number in receiver {
-            assert!(store.position().unwrap() >= number, "a commit is seen once it is done");
-        }
-    });
-    assert_eq!(store.position().unwrap(), 20);
-}
-
 /// Passes every story, chapter by chapter, to a macro.
 macro_rules! every_story {
     ($each:ident, $argument:tt) => {
@@ -324,13 +275,19 @@ macro_rules! every_story {
                 a_dropped_transaction_leaves_nothing,
                 a_snapshot_stays_at_its_moment,
                 an_empty_store_has_nothing,
-                more_snapshots_than_readers_can_be_open_at_once,
                 positions_that_do_not_continue_the_log_are_refused,
                 several_appends_share_one_transaction,
                 streams_are_found_by_prefix,
-                the_position_follows_other_threads,
                 the_tail_is_read_in_pages,
                 what_was_appended_is_read_back,
+            ]
+        );
+        $each!(
+            $argument,
+            crate::stories::threads,
+            [
+                more_snapshots_than_readers_can_be_open_at_once,
+                the_position_follows_other_threads,
                 writers_take_turns,
             ]
         );
@@ -360,6 +317,7 @@ macro_rules! every_story {
             ]
         );
         $each!($argument, crate::stories::slices, [event_slices_are_read_both_ways]);
+        $each!($argument, crate::stories::strings, [any_character_can_be_in_a_string]);
         $each!(
             $argument,
             crate::stories::pieces,
@@ -426,6 +384,10 @@ fn sqlite() -> (tempfile::TempDir, SqliteStore) {
 
 mod in_memory {
     every_story!(tests_on, (((), crate::MemoryStore::new())));
+}
+
+mod in_memory_by_stream {
+    every_story!(tests_on, (((), crate::MemoryStore::numbered(crate::Numbering::PerStream))));
 }
 
 mod on_sqlite {

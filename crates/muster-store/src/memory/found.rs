@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::{State, stream::Document};
-use crate::{FoundDocument, LogEnd, LogPlace, StreamEvent, StringsQuery};
+use crate::{
+    EventRow, FoundDocument, LogCursor, LogEnd, LogPlace, Numbering, StreamEvent, StringsQuery,
+};
 
 /// Characters of the shortest string that finds something, as in an index of three characters.
 const STRING_CHARS_MIN: usize = 3;
@@ -19,22 +21,23 @@ fn admits(query: &StringsQuery<'_>, stream: &str, text: &str) -> bool {
 
 impl State {
     pub(super) fn found_events(&self, query: &StringsQuery<'_>) -> Vec<LogPlace> {
-        let mut found: Vec<LogPlace> = Vec::new();
+        let mut found: Vec<(i64, &String, &Arc<EventRow>)> = Vec::new();
         for (name, stream) in &self.streams {
-            let said = |global: &u64| {
-                let text = self.said.get(global);
+            let said = |seq: u64| {
+                let text = self.said.get(&(name.clone(), seq));
                 text.is_some_and(|text| admits(query, name, text))
             };
-            let events = stream.events.iter().filter(|event| said(&event.global));
-            found.extend(events.map(|event| LogPlace {
-                stream: name.clone(),
-                seq: event.seq,
-                global: event.global,
-            }));
+            let events = stream.events.iter().filter(|event| said(event.seq));
+            found.extend(events.map(|event| (self.age(event), name, event)));
         }
-        found.sort_by_key(|place| std::cmp::Reverse(place.global));
+        found.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
         found.truncate(query.limit as usize);
-        found
+        let place = |(_, stream, event): (i64, &String, &Arc<EventRow>)| LogPlace {
+            stream: stream.clone(),
+            seq: event.seq,
+            global: event.global,
+        };
+        found.into_iter().map(place).collect()
     }
 
     pub(super) fn found_documents(&self, query: &StringsQuery<'_>) -> Vec<FoundDocument> {
@@ -57,26 +60,54 @@ impl State {
         found.into_iter().map(row).collect()
     }
 
+    /// The number up to which events of a stream are indexed.
+    pub(super) fn indexed_of(&self, stream: &str) -> u64 {
+        self.indexed.get(stream).copied().unwrap_or(0)
+    }
+
+    /// Events that are not, each with its stream.
+    pub(super) fn unindexed_places(&self) -> impl Iterator<Item = (&String, &Arc<EventRow>)> {
+        self.streams.iter().flat_map(|(name, stream)| {
+            let indexed = self.indexed_of(name);
+            let newer = stream.events.iter().filter(move |event| event.seq > indexed);
+            newer.map(move |event| (name, event))
+        })
+    }
+
+    /// By position in one log, else by time.
+    fn age(&self, event: &EventRow) -> i64 {
+        match self.numbering {
+            Numbering::OneLog => event.global.cast_signed(),
+            Numbering::PerStream => event.at.0,
+        }
+    }
+
     pub(super) fn unindexed_events(&self, end: LogEnd, limit: usize) -> Vec<StreamEvent> {
-        let mut found = self.events_after(self.indexed);
+        let mut found: Vec<_> = self.unindexed_places().collect();
+        found.sort_by_key(|(_, event)| self.age(event));
         match end {
             LogEnd::Oldest => found.truncate(limit),
             LogEnd::Newest => drop(found.drain(..found.len().saturating_sub(limit))),
         }
-        found
-    }
-
-    pub(super) fn events_after(&self, position: u64) -> Vec<StreamEvent> {
-        let mut found = Vec::new();
-        for (name, stream) in &self.streams {
-            let newer = stream.events.iter().filter(|event| event.global > position);
-            found.extend(newer.map(|event| (name, event)));
-        }
-        found.sort_by_key(|(_, event)| event.global);
-        let row = |(stream, event): (&String, &Arc<crate::EventRow>)| StreamEvent {
+        let row = |(stream, event): (&String, &Arc<EventRow>)| StreamEvent {
             stream: stream.clone(),
-            event: crate::EventRow::clone(event),
+            event: EventRow::clone(event),
         };
         found.into_iter().map(row).collect()
+    }
+
+    /// Events of all streams after so many of them, in the order in which they were written; those
+    /// that went with the end of their stream are left out.
+    pub(super) fn events_after(
+        &self,
+        count: u64,
+    ) -> impl Iterator<Item = (LogCursor, StreamEvent)> {
+        let places = self.order.iter().zip(1..).skip(usize::try_from(count).unwrap_or(usize::MAX));
+        places.filter_map(|((name, seq), number)| {
+            let stream = self.streams.get(&**name)?;
+            let event = stream.events.iter().find(|event| event.seq == *seq)?;
+            let event = EventRow::clone(event);
+            Some((LogCursor::at(number), StreamEvent { stream: name.to_string(), event }))
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Looks for damage. Nothing here writes.
 
-use super::{link::Order, row::column, session::Session};
+use super::{link::Order, row::column, session::PostgresSession};
 use crate::{Damage, StoreError};
 
 /// Statements whose every row is damage, each with its place.
@@ -41,7 +41,7 @@ const QUESTIONS: [(&str, &str); 5] = [
 ];
 
 /// All damage found.
-pub(super) fn damage(session: &mut Session<'_>) -> Result<Vec<Damage>, StoreError> {
+pub(super) fn damage(session: &mut PostgresSession<'_>) -> Result<Vec<Damage>, StoreError> {
     let mut found = Vec::new();
     for (place, sql) in QUESTIONS {
         let order = Order::of("looked for damage", sql, Vec::new());

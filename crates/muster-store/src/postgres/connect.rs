@@ -6,7 +6,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{failure, link::Link, tls};
+use super::{failure, link::PostgresLink, tls};
 use crate::{StoreError, database::PostgresAddress};
 
 /// How long all of it may take: finding the host, connecting, encrypting, signing in.
@@ -40,7 +40,7 @@ impl Connector {
         &self.address
     }
 
-    pub(super) fn connect(&self) -> Result<Link, StoreError> {
+    pub(super) fn connect(&self) -> Result<PostgresLink, StoreError> {
         let Some(runtime) = &self.runtime else { return Err(failure::no_answer("connected")) };
         let config = self.address.config.clone();
         let encryption = self.encryption.clone();
@@ -63,7 +63,7 @@ impl Connector {
             }
         });
         let opened = receiver.recv_timeout(OPEN_WAIT_MAX);
-        opened.unwrap_or_else(|_| Err(failure::no_answer("connected"))).map(Link::new)
+        opened.unwrap_or_else(|_| Err(failure::no_answer("connected"))).map(PostgresLink::new)
     }
 }
 

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 
 use super::{
     failure,
-    link::{Link, Order, parameter},
+    link::{Order, PostgresLink, parameter},
     row::{column, count},
 };
 use crate::StoreError;
@@ -33,7 +33,7 @@ const ADOPT_COPY: &str = "UPDATE muster.event SET txn = '0' \
 const SET_VERSION: &str = "UPDATE muster.meta SET v = $1 WHERE k = 'layout'";
 
 /// The layout of the database; `None` if it holds no store.
-pub(super) fn version(link: &mut Link) -> Result<Option<u32>, StoreError> {
+pub(super) fn version(link: &mut PostgresLink) -> Result<Option<u32>, StoreError> {
     let exists = Order::of("looked for the store", EXISTS, Vec::new());
     let tables = rows(link, exists)?.first().map_or(Ok(0), |row| count(row, 0))?;
     if tables == 0 {
@@ -48,7 +48,7 @@ pub(super) fn version(link: &mut Link) -> Result<Option<u32>, StoreError> {
 }
 
 /// Creates or migrates the store.
-pub(super) fn migrate(link: &mut Link) -> Result<(), StoreError> {
+pub(super) fn migrate(link: &mut PostgresLink) -> Result<(), StoreError> {
     create(link)?;
     let locked = [
         Order::plain("began a migration", "BEGIN ISOLATION LEVEL READ COMMITTED"),
@@ -64,7 +64,7 @@ pub(super) fn migrate(link: &mut Link) -> Result<(), StoreError> {
     migrated.inspect_err(|_| link.forget("ROLLBACK"))
 }
 
-fn apply(link: &mut Link, from: u32) -> Result<(), StoreError> {
+fn apply(link: &mut PostgresLink, from: u32) -> Result<(), StoreError> {
     let mut orders: Vec<Order> = MIGRATIONS[from as usize..]
         .iter()
         .map(|sql| Order::plain("migrated the layout", sql))
@@ -76,7 +76,7 @@ fn apply(link: &mut Link, from: u32) -> Result<(), StoreError> {
     link.run(&[Order::plain("committed a migration", "COMMIT")]).map(drop)
 }
 
-fn create(link: &mut Link) -> Result<(), StoreError> {
+fn create(link: &mut PostgresLink) -> Result<(), StoreError> {
     let mut tried = 0;
     loop {
         let created = link.run(&[Order::plain("created the first table", CREATE)]);
@@ -89,7 +89,7 @@ fn create(link: &mut Link) -> Result<(), StoreError> {
     }
 }
 
-fn rows(link: &mut Link, order: Order) -> Result<Vec<Row>, StoreError> {
+fn rows(link: &mut PostgresLink, order: Order) -> Result<Vec<Row>, StoreError> {
     Ok(link.run(&[order])?.pop().unwrap_or_default())
 }
 

@@ -1,8 +1,8 @@
 //! One connection: sends statements in one go and waits for their answers.
 //!
-//! Callers are threads. They poll the driver's futures themselves; the runtime that reads and writes
-//! the socket has a thread of its own. Statements of one batch are sent before the first answer is
-//! awaited, so a batch costs one round trip.
+//! Callers are threads. They poll the driver's futures themselves; the runtime that reads and
+//! writes the socket has a thread of its own. Statements of one batch are sent before the first
+//! answer is awaited, so a batch costs one round trip.
 
 use std::{
     borrow::Cow,
@@ -16,21 +16,21 @@ use std::{
 
 use tokio_postgres::{Client, Row, Statement, types::ToSql};
 
-use super::failure;
+use super::{failure, text::stored};
 use crate::StoreError;
 
 /// How long an answer is awaited: longer than the server waits for a lock.
 const ANSWER_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// A parameter of a statement.
-pub(super) type Parameter = Box<dyn ToSql + Sync + Send>;
+pub(super) type SqlParameter = Box<dyn ToSql + Sync + Send>;
 
 /// One statement on its way to the server.
 pub(super) struct Order {
     pub(super) action: &'static str,
     pub(super) sql: Cow<'static, str>,
     /// `None` sends the text as it is: for statements that begin and end transactions.
-    pub(super) parameters: Option<Arc<Vec<Parameter>>>,
+    pub(super) parameters: Option<Arc<Vec<SqlParameter>>>,
 }
 
 impl Order {
@@ -41,19 +41,19 @@ impl Order {
     pub(super) fn of(
         action: &'static str,
         sql: impl Into<Cow<'static, str>>,
-        parameters: Vec<Parameter>,
+        parameters: Vec<SqlParameter>,
     ) -> Self {
         Self { action, sql: sql.into(), parameters: Some(Arc::new(parameters)) }
     }
 }
 
 /// A value as a parameter.
-pub(super) fn parameter(value: impl ToSql + Sync + Send + 'static) -> Parameter {
+pub(super) fn parameter(value: impl ToSql + Sync + Send + 'static) -> SqlParameter {
     Box::new(value)
 }
 
 /// A number as a column has it; what is larger than any is the largest.
-pub(super) fn number(value: u64) -> Parameter {
+pub(super) fn number(value: u64) -> SqlParameter {
     parameter(signed(value))
 }
 
@@ -61,19 +61,19 @@ pub(super) fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-pub(super) fn text(value: &str) -> Parameter {
-    parameter(value.to_owned())
+pub(super) fn text(value: &str) -> SqlParameter {
+    parameter(stored(value).into_owned())
 }
 
 type Answer<T> = Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send>>;
 
 /// A connection with the statements that it has prepared.
-pub(super) struct Link {
+pub(super) struct PostgresLink {
     client: Arc<Client>,
     statements: HashMap<Cow<'static, str>, Statement>,
 }
 
-impl Link {
+impl PostgresLink {
     pub(super) fn new(client: Client) -> Self {
         Self { client: Arc::new(client), statements: HashMap::new() }
     }

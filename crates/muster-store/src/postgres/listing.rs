@@ -1,9 +1,9 @@
-//! The SQL of list and event queries. The planner chooses the index; each condition is written as in
-//! the index that serves it.
+//! The SQL of list and event queries. The planner chooses the index; each condition is written as
+//! in the index that serves it.
 
 use muster_core::{EventChoice, EventOrder, EventQuery, ListOrder, ListQuery, Mark, RankBound};
 
-use super::link::{Order, Parameter, number, parameter, signed, text};
+use super::link::{Order, SqlParameter, number, parameter, signed, text};
 use crate::CatalogueQuery;
 
 /// Columns of a document, in the order in which a row is read.
@@ -29,7 +29,7 @@ pub(super) use event_columns;
 /// A statement in the making.
 pub(super) struct Question {
     sql: String,
-    parameters: Vec<Parameter>,
+    parameters: Vec<SqlParameter>,
 }
 
 impl Question {
@@ -38,7 +38,7 @@ impl Question {
     }
 
     /// Adds a condition or clause; `?` in it is the value.
-    fn with(&mut self, sql: &str, value: Parameter) {
+    fn with(&mut self, sql: &str, value: SqlParameter) {
         self.parameters.push(value);
         self.sql.push_str(&sql.replace('?', &format!("${}", self.parameters.len())));
     }
@@ -137,7 +137,7 @@ fn conditions(question: &mut Question, query: &ListQuery) {
 }
 
 /// An exclusive upper bound: everything is below what is larger than any number.
-fn below(bound: u64) -> Parameter {
+fn below(bound: u64) -> SqlParameter {
     parameter(signed(bound))
 }
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{connect::Connector, link::Link};
+use super::{connect::Connector, link::PostgresLink};
 use crate::StoreError;
 
 /// Connections of one process. A server of PostgreSQL takes a hundred by default.
@@ -16,7 +16,7 @@ const LINKS_KEPT_MAX: usize = 8;
 const LINK_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// The connections of one store.
-pub(super) struct Pool {
+pub(super) struct PostgresPool {
     connector: Connector,
     state: Mutex<State>,
     returned: Condvar,
@@ -24,19 +24,19 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct State {
-    idle: Vec<Link>,
+    idle: Vec<PostgresLink>,
     open: usize,
 }
 
 /// A connection until it is dropped.
 pub(super) struct PooledLink<'a> {
-    pool: &'a Pool,
-    link: Option<Link>,
+    pool: &'a PostgresPool,
+    link: Option<PostgresLink>,
     /// Whether it was used before, so that the server may have ended it.
     pub(super) is_used: bool,
 }
 
-impl Pool {
+impl PostgresPool {
     pub(super) fn new(connector: Connector) -> Self {
         Self { connector, state: Mutex::default(), returned: Condvar::new() }
     }
@@ -78,7 +78,7 @@ impl Pool {
 }
 
 impl PooledLink<'_> {
-    pub(super) fn get(&mut self) -> Result<&mut Link, StoreError> {
+    pub(super) fn get(&mut self) -> Result<&mut PostgresLink, StoreError> {
         let lost = || StoreError::Unavailable { cause: "the connection was lost".to_owned() };
         self.link.as_mut().ok_or_else(lost)
     }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use muster_core::{Address, Index, Subject, Timestamp};
-use tokio_postgres::{Row, types::FromSqlOwned};
+use tokio_postgres::Row;
 
-use super::failure;
+use super::{failure, text::ColumnValue};
 use crate::{DocumentRow, EventRow, StoreError};
 
 /// Columns of a document.
@@ -14,8 +14,8 @@ pub(super) const DOCUMENT_COLUMNS: usize = 9;
 pub(super) const EVENT_COLUMNS: usize = 9;
 
 /// A column's value.
-pub(super) fn column<T: FromSqlOwned>(row: &Row, at: usize) -> Result<T, StoreError> {
-    row.try_get(at).map_err(|error| StoreError::Damaged {
+pub(super) fn column<T: ColumnValue>(row: &Row, at: usize) -> Result<T, StoreError> {
+    T::read(row, at).map_err(|error| StoreError::Damaged {
         place: format!("column {at} of a row"),
         finding: failure::spelled_out(&error),
     })

@@ -13,10 +13,10 @@ use muster_core::{Address, FIELD_SEPARATOR, ListQuery};
 use tokio_postgres::Row;
 
 use super::{
-    link::{Order, Parameter, number, parameter, text},
+    link::{Order, SqlParameter, number, parameter, text},
     listing::{self, event_columns},
     row::{self, EVENT_COLUMNS, column, count},
-    session::Session,
+    session::PostgresSession,
 };
 use crate::{
     EventEntries, FoundDocument, LogEnd, LogPlace, StoreError, StreamEvent, StringsQuery,
@@ -46,7 +46,7 @@ const EVENTS: &str = "\
     JOIN muster.event e ON e.stream = s.stream AND e.seq = s.seq \
     JOIN muster.stream ON stream.id = s.stream \
     WHERE s.grams @> $1 AND ($2::bigint IS NULL OR s.stream = $2) \
-    ORDER BY s.id DESC LIMIT $3";
+    ORDER BY s.at DESC, s.stream DESC, s.seq DESC LIMIT $3";
 const UNINDEXED_COUNT: &str = "\
     SELECT coalesce(sum(CASE WHEN s.ended THEN (SELECT count(*) FROM muster.event e \
     WHERE e.stream = s.id AND e.seq > coalesce(i.seq, 0)) ELSE s.seq - coalesce(i.seq, 0) END), 0) \
@@ -66,8 +66,10 @@ const NEWEST: &str = concat!(
      WHERE s.seq > coalesce(i.seq, 0) ORDER BY e.at DESC, s.id DESC, e.seq DESC LIMIT $1"
 );
 const ADD_EVENT: &str = "\
-    INSERT INTO muster.event_search (stream, seq, grams) \
-    SELECT id, $2, $3 FROM muster.stream WHERE name = $1 ON CONFLICT DO NOTHING";
+    INSERT INTO muster.event_search (stream, seq, at, grams) \
+    SELECT e.stream, e.seq, e.at, $3 FROM muster.stream s \
+    JOIN muster.event e ON e.stream = s.id AND e.seq = $2 WHERE s.name = $1 \
+    ON CONFLICT DO NOTHING";
 const MARK_INDEXED: &str = "\
     INSERT INTO muster.event_indexed (stream, seq) \
     SELECT id, $2 FROM muster.stream WHERE name = $1 \
@@ -112,7 +114,7 @@ fn said(row: &Row, at: usize) -> Result<String, StoreError> {
 /// The grams of all strings and the number of the stream.
 type Expression = (Vec<i64>, Option<i64>);
 
-impl Session<'_> {
+impl PostgresSession<'_> {
     pub(super) fn searched_text(
         &mut self,
         stream: &str,
@@ -171,7 +173,7 @@ impl Session<'_> {
         query: &StringsQuery<'_>,
     ) -> Result<Vec<LogPlace>, StoreError> {
         let Some((grams, stream)) = self.expression(query)? else { return Ok(Vec::new()) };
-        let values: Vec<Parameter> =
+        let values: Vec<SqlParameter> =
             vec![parameter(grams), parameter(stream), parameter(i64::from(query.limit))];
         self.many(Order::of("searched the log", EVENTS, values), |row| {
             let seq = count(row, 1)?;

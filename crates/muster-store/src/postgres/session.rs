@@ -46,7 +46,7 @@ pub(super) struct KnownStream {
 }
 
 /// A transaction of the server.
-pub(super) struct Session<'a> {
+pub(super) struct PostgresSession<'a> {
     link: PooledLink<'a>,
     purpose: Purpose,
     begun: bool,
@@ -57,7 +57,7 @@ pub(super) struct Session<'a> {
     broken: Option<StoreError>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> PostgresSession<'a> {
     pub(super) fn new(link: PooledLink<'a>, purpose: Purpose) -> Self {
         let known = Vec::new();
         Self { link, purpose, begun: false, waiting: Vec::new(), known, broken: None }
@@ -74,20 +74,20 @@ impl<'a> Session<'a> {
         }
         orders.append(&mut self.waiting);
         orders.push(order);
-        let answered = self.send(orders);
+        let answered = self.send(&orders);
         let mut answers = answered.inspect_err(|error| self.broken = Some(error.clone()))?;
         Ok(answers.pop().unwrap_or_default())
     }
 
-    fn send(&mut self, orders: Vec<Order>) -> Result<Vec<Vec<Row>>, StoreError> {
+    fn send(&mut self, orders: &[Order]) -> Result<Vec<Vec<Row>>, StoreError> {
         let is_first = !std::mem::replace(&mut self.begun, true);
         let commits = orders.last().is_some_and(|order| order.parameters.is_none());
-        let answered = self.link.get()?.run(&orders);
+        let answered = self.link.get()?.run(orders);
         match answered {
             // The server ended the connection while nobody used it. Nothing can have happened.
             Err(StoreError::Unavailable { .. }) if is_first && !commits && self.link.is_used => {
                 self.link.replace()?;
-                self.link.get()?.run(&orders)
+                self.link.get()?.run(orders)
             }
             answered => answered,
         }
@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Drop for Session<'_> {
+impl Drop for PostgresSession<'_> {
     fn drop(&mut self) {
         match &self.broken {
             Some(StoreError::Unavailable { .. }) => self.link.discard(),

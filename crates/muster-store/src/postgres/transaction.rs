@@ -1,13 +1,14 @@
-//! A write transaction. Positions are checked against the locked head of the stream; what is written
-//! then travels with the next read, or with the commit.
+//! A write transaction. Positions are checked against the locked head of the stream; what is
+//! written then travels with the next read, or with the commit.
 
 use muster_core::{Address, LogPosition};
 
 use super::{
-    link::{Order, Parameter, number, parameter, text},
+    link::{Order, SqlParameter, number, parameter, text},
     row::count,
     search,
-    session::Session,
+    session::PostgresSession,
+    text::stored,
 };
 use crate::{
     Append, DocumentChange, DocumentPieces, DocumentRow, EventEntries, EventRow, StoreError,
@@ -45,7 +46,7 @@ const REMOVE_ALL: [&str; 3] = [
 ];
 
 pub(super) struct PostgresTransaction<'a> {
-    session: Session<'a>,
+    session: PostgresSession<'a>,
 }
 
 crate::delegate::reads!(PostgresTransaction<'_>, session);
@@ -58,7 +59,7 @@ enum Continuation {
 }
 
 impl<'a> PostgresTransaction<'a> {
-    pub(super) fn new(session: Session<'a>) -> Self {
+    pub(super) fn new(session: PostgresSession<'a>) -> Self {
         Self { session }
     }
 
@@ -104,7 +105,7 @@ impl<'a> PostgresTransaction<'a> {
             parameter(i64::from(index.marks)),
             parameter(pieces),
             text(body),
-            parameter(brief),
+            parameter(brief.map(|brief| stored(&brief).into_owned())),
         ]);
         self.session.later(Order::of("wrote a document", PUT, values));
     }
@@ -137,16 +138,21 @@ impl<'a> PostgresTransaction<'a> {
 }
 
 /// The parameters that name a document.
-fn of_document(stream: i64, address: &Address) -> Vec<Parameter> {
+fn of_document(stream: i64, address: &Address) -> Vec<SqlParameter> {
     vec![parameter(stream), text(&address.kind), text(&address.name)]
 }
 
 /// Events as columns.
-fn event_values(stream: i64, events: &[EventRow]) -> Vec<Parameter> {
+fn event_values(stream: i64, events: &[EventRow]) -> Vec<SqlParameter> {
     let numbers =
         |read: fn(&EventRow) -> i64| parameter(events.iter().map(read).collect::<Vec<_>>());
     let texts = |read: fn(&EventRow) -> Option<&String>| {
-        parameter(events.iter().map(|event| read(event).cloned()).collect::<Vec<_>>())
+        parameter(
+            events
+                .iter()
+                .map(|event| read(event).map(|text| stored(text).into_owned()))
+                .collect::<Vec<_>>(),
+        )
     };
     vec![
         parameter(stream),

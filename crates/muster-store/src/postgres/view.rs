@@ -9,7 +9,8 @@ use super::{
     link::{Order, number, parameter, text},
     listing::{self, Selected, document_columns, event_columns},
     row::{DOCUMENT_COLUMNS, column, count, document, event},
-    session::Session,
+    session::PostgresSession,
+    text::stored,
 };
 use crate::{
     CatalogueQuery, DocumentRow, EventRow, FetchedDocument, FoundDocument, LogCursor, LogEnd,
@@ -64,7 +65,7 @@ const LOG: &str = concat!(
      ORDER BY e.txn, e.stream, e.seq LIMIT $4"
 );
 
-impl Session<'_> {
+impl PostgresSession<'_> {
     /// The first row of a statement about one document.
     fn of_document<T>(
         &mut self,
@@ -78,7 +79,7 @@ impl Session<'_> {
     }
 }
 
-impl StoreSnapshot for Session<'_> {
+impl StoreSnapshot for PostgresSession<'_> {
     fn numbering(&self) -> Numbering {
         Numbering::PerStream
     }
@@ -112,7 +113,8 @@ impl StoreSnapshot for Session<'_> {
         let Some(stream) = self.stream(stream)? else { return Ok(fetched) };
         let kinds: Vec<String> =
             wanted.iter().map(|wanted| wanted.address.kind.to_string()).collect();
-        let names: Vec<String> = wanted.iter().map(|wanted| wanted.address.name.clone()).collect();
+        let names: Vec<String> =
+            wanted.iter().map(|wanted| stored(&wanted.address.name).into_owned()).collect();
         let held: Vec<Option<i64>> =
             wanted.iter().map(|wanted| wanted.held.map(u64::cast_signed)).collect();
         let values =

@@ -16,7 +16,7 @@ use std::ops::Deref;
 use muster_core::{Address, FIELD_SEPARATOR, Index, ListQuery};
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter};
 
-use super::{link::Link, listing, view::View};
+use super::{link::Link, listing, pieces, view::View};
 use crate::{StoreError, TextMatches};
 
 /// Characters of an entry of the index.
@@ -238,7 +238,7 @@ fn found(row: &Row<'_>) -> rusqlite::Result<(Address, u64, Index)> {
         parent: row.get(4)?,
         status: status.into(),
         rank: row.get(6)?,
-        marks: row.get(7)?,
+        marks: pieces::marks(row.get(7)?),
     };
     Ok((Address { kind: kind.into(), name: row.get(1)? }, row.get(2)?, index))
 }

@@ -14,7 +14,8 @@ fn put(store: &dyn Store, number: u64, first: &str, rest: &[Option<&str>]) {
     let first = DocumentRow { body: first.to_owned(), ..document("LARGE", number, listed()) };
     let rest = rest.iter().map(|piece| piece.map(str::to_owned)).collect();
     let brief = Some(format!("brief {number}"));
-    let change = [DocumentChange::PutPieces(DocumentPieces { first, rest, brief })];
+    let said = DocumentChange::Search(first.address.clone(), "large and long".to_owned());
+    let change = [DocumentChange::PutPieces(DocumentPieces { first, rest, brief }), said];
     write(store, STREAM, &[event(store, number, number, None)], &change);
 }
 
@@ -46,6 +47,10 @@ pub(super) fn a_body_is_its_pieces_in_order(store: &dyn Store) {
     assert_eq!((body(store).as_deref(), pieces(store)), (Some("AbC"), 3), "the end is gone");
     let brief = store.snapshot().unwrap().brief(STREAM, &address("task", "LARGE")).unwrap();
     assert_eq!(brief.as_deref(), Some("brief 4"));
+    let mut view = store.snapshot().unwrap();
+    let found = view.search(STREAM, &ListQuery::of("task"), "large").unwrap().unwrap();
+    assert_eq!(found.page, [(address("task", "LARGE"), 4)]);
+    drop(view);
     assert_eq!(store.check().unwrap(), vec![]);
 }
 

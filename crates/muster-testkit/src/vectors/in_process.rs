@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use muster_api::{App, AppOptions, StoreError, Toolset};
 use muster_engine::SystemClock;
-use muster_store::MemoryStore;
+use muster_store::{MemoryStore, Numbering};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
@@ -21,6 +21,11 @@ pub struct InProcess {
 impl InProcess {
     /// Over a store in memory.
     pub fn over_memory() -> Self {
+        Self::over_memory_numbered(Numbering::OneLog)
+    }
+
+    /// The same for a store that gives events their positions in this way.
+    pub fn over_memory_numbered(numbering: Numbering) -> Self {
         let folder = tempfile::tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("make a temporary folder: {error}"));
         let options = AppOptions {
@@ -28,7 +33,8 @@ impl InProcess {
             toolset: Toolset::Full,
             ..AppOptions::default()
         };
-        let app = App::over(Arc::new(MemoryStore::new()), Arc::new(SystemClock), options);
+        let app =
+            App::over(Arc::new(MemoryStore::numbered(numbering)), Arc::new(SystemClock), options);
         Self { name: "in process over memory", app, _folder: Some(folder) }
     }
 

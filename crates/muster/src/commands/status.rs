@@ -47,8 +47,8 @@ pub(crate) struct StatusCommand {
 pub(super) fn overview(settings: &Settings) -> anyhow::Result<()> {
     let screen = Screen::of_stdout(Color::Auto);
     let workspace = workspace_here(settings, &InWorkspace { workspace: None });
-    let store = storage::directory(settings)?;
-    let mut text = workspace_line(screen, &workspace) + &store_line(screen, &store);
+    let place = storage::place(settings)?;
+    let mut text = workspace_line(screen, &workspace) + &store_line(screen, &place);
     text += &match ask(settings) {
         Ok((client, health, access)) => server_lines(screen, &client, &health, access)?,
         Err(error) => format!("server    {error:#}\n"),

@@ -138,8 +138,14 @@ fn every_setting_is_read_from_the_file() {
     let is_of_file = |source: ValueSource| matches!(source, ValueSource::File { .. });
     for entry in ALL {
         let shown = entry.shown(&settings).unwrap();
-        let elsewhere =
-            ["server.addr", "client.token", "client.passphrase_file", "node.token", "agent.name"];
+        let elsewhere = [
+            "database",
+            "server.addr",
+            "client.token",
+            "client.passphrase_file",
+            "node.token",
+            "agent.name",
+        ];
         let expected = !elsewhere.contains(&entry.row().name);
         assert_eq!(is_of_file(shown.source), expected, "{}", entry.row().name);
     }

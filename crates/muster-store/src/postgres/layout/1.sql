@@ -74,13 +74,13 @@ CREATE TABLE muster.searched (
 CREATE INDEX searched_by_stream ON muster.searched (stream);
 CREATE INDEX searched_by_gram ON muster.searched USING gin (grams);
 
--- What events are found by, written after the events; the newest have the highest ids.
+-- What events are found by, written after the events.
 CREATE TABLE muster.event_search (
-    id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     stream bigint NOT NULL,
     seq    bigint NOT NULL,
+    at     bigint NOT NULL,
     grams  bigint[] NOT NULL,
-    UNIQUE (stream, seq)
+    PRIMARY KEY (stream, seq)
 );
 
 CREATE INDEX event_search_by_gram ON muster.event_search USING gin (grams);

@@ -39,17 +39,20 @@ fn address() -> impl Strategy<Value = Address> {
         .prop_map(|(kind, number)| Address { kind: Cow::Borrowed(kind), name: number.to_string() })
 }
 
+fn row() -> impl Strategy<Value = DocumentRow> {
+    (address(), 0..9_u64, any::<u8>()).prop_map(|(address, ord, body)| {
+        let index = Index { ord, marks: Mark::Listed as u8, ..Index::default() };
+        DocumentRow { address, index, version: 1, body: body.to_string() }
+    })
+}
+
 fn change() -> impl Strategy<Value = DocumentChange> {
-    let index = |ord: u64| Index { ord, marks: Mark::Listed as u8, ..Index::default() };
-    let row = (address(), 0..9_u64, any::<u8>()).prop_map(move |(address, ord, body)| {
-        DocumentRow { address, index: index(ord), version: 1, body: body.to_string() }
-    });
-    let pieces = (row.clone(), vec(any::<u8>(), 1..4)).prop_map(|(first, rest)| {
+    let pieces = (row(), vec(any::<u8>(), 1..4)).prop_map(|(first, rest)| {
         let rest = rest.into_iter().map(|piece| Some(piece.to_string())).collect();
         DocumentChange::PutPieces(DocumentPieces { first, rest, brief: Some("brief".to_owned()) })
     });
     prop_oneof![
-        4 => row.prop_map(|row| DocumentChange::Put(row, Some("whole".to_owned()))),
+        4 => row().prop_map(|row| DocumentChange::Put(row, Some("whole".to_owned()))),
         2 => pieces,
         1 => address().prop_map(DocumentChange::Remove),
         2 => (address(), "[a-cß]{0,6}")
