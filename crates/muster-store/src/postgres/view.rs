@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::{
     link::{Order, number, parameter, text},
     listing::{self, Selected, document_columns, event_columns},
-    row::{DOCUMENT_COLUMNS, column, count, document, event},
+    row::{DOCUMENT_COLUMNS, EVENT_COLUMNS, column, count, document, event},
     session::PostgresSession,
     text::stored,
 };

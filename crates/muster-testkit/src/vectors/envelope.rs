@@ -8,7 +8,7 @@ const KEYS: [&str; 8] =
     ["success", "intent", "result", "warnings", "suggestions", "context", "error", "timestamp"];
 
 /// Error codes: a closed list.
-const ERROR_CODES: [&str; 24] = [
+const ERROR_CODES: [&str; 25] = [
     "INVALID_INPUT",
     "UNKNOWN_ID",
     "UNKNOWN_TOOL",

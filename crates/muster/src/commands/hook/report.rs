@@ -62,7 +62,7 @@ pub(crate) fn run_as_written(words: impl Iterator<Item = OsString>) -> Option<Ex
         return None;
     };
     let program = WatchedProgram::of_name(name)?;
-    let mut shared = GlobalFlags { storage_dir: None, log_format: None };
+    let mut shared = GlobalFlags { storage_dir: None, database: None, log_format: None };
     let mut place = InWorkspace { workspace: None };
     for flag in flags.chunks(2) {
         match flag {
