@@ -144,7 +144,10 @@ fn find(client: &Client, id: Option<&str>) -> anyhow::Result<Approval> {
         ([], None) => bail!("no approval is pending"),
         ([], Some(id)) => bail!("no pending approval or run of one matches {id:?}"),
         (several, _) => {
-            let line = |it: &Approval| format!("\n  {}  {}", it.approval_id, one_line(it));
+            let line = |it: &Approval| {
+                let id = it.approval_id.to_string();
+                format!("\n  {}  {}", text::short_id(&id), one_line(it))
+            };
             let lines: String = several.iter().map(line).collect();
             bail!("several approvals are pending, choose one by its id:{lines}");
         }

@@ -165,7 +165,7 @@ fn a_person_sees_the_whole_request_and_answers_it() {
     assert!(listed.contains("muster run approve") && listed.contains("just now"), "{listed}");
     let both = command(&server, &["run", "approve", super::id_of(&run), "--yes"]);
     assert!(!both.status.success());
-    assert!(ids.iter().all(|id| stderr(&both).contains(id)), "{}", stderr(&both));
+    assert!(ids.iter().all(|id| stderr(&both).contains(&id[28..])), "{}", stderr(&both));
     let silent = command(&server, &["run", "approve", &ids[0]]);
     assert!(!silent.status.success() && stderr(&silent).contains("--yes"), "{}", stderr(&silent));
     assert!(stdout(&silent).contains("of run \"Release\" asks"), "{}", stdout(&silent));
