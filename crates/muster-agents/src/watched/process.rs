@@ -19,7 +19,11 @@ pub fn of_this_hook(program: WatchedProgram) -> Option<AgentProcess> {
     for _ in 0..ABOVE_MAX {
         pid = read(pid)?.parent;
         if is_of(pid, program.name()) {
-            return Some(AgentProcess { pid, started: read(pid)?.started });
+            return Some(AgentProcess {
+                pid,
+                started: read(pid)?.started,
+                namespace: namespace()?,
+            });
         }
     }
     None
@@ -31,10 +35,14 @@ pub fn of_this_hook(_program: WatchedProgram) -> Option<AgentProcess> {
     None
 }
 
-/// Whether a process still runs, and not another one under its number.
+/// Whether a process still runs, and not another one under its number. One whose number counts
+/// elsewhere is taken to run, because nothing here can tell.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn is_alive(process: AgentProcess) -> bool {
+    if namespace() != Some(process.namespace) {
+        return true;
+    }
     read(process.pid).is_some_and(|found| found.started == process.started && !found.is_dead)
 }
 
@@ -61,6 +69,13 @@ fn read(pid: u32) -> Option<FoundProcess> {
     Some(FoundProcess { parent: parent.parse().ok()?, started, is_dead: *state == "Z" })
 }
 
+/// The namespace in which this process sees numbers of processes.
+#[cfg(target_os = "linux")]
+fn namespace() -> Option<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some(std::fs::metadata("/proc/self/ns/pid").ok()?.ino())
+}
+
 /// Whether the command line of a process names a program.
 #[cfg(target_os = "linux")]
 fn is_of(pid: u32, name: &str) -> bool {
@@ -77,7 +92,7 @@ mod tests {
 
     use muster_core::watched::AgentProcess;
 
-    use super::{is_alive, is_of, read};
+    use super::{is_alive, is_of, namespace, read};
 
     #[test]
     fn a_process_is_known_by_its_name_and_its_start() {
@@ -89,12 +104,15 @@ mod tests {
         let found = read(pid).unwrap();
         assert_eq!(found.parent, std::process::id());
         assert!(!is_of(pid, "codex"));
-        let process = AgentProcess { pid, started: found.started };
+        let namespace = namespace().unwrap();
+        let process = AgentProcess { pid, started: found.started, namespace };
         assert!(is_alive(process));
         assert!(!is_alive(AgentProcess { started: found.started + 1, ..process }));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!is_alive(process));
+        let elsewhere = AgentProcess { namespace: namespace + 1, ..process };
+        assert!(is_alive(elsewhere), "its number means nothing here");
     }
 
     #[test]

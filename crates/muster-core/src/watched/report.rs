@@ -83,6 +83,8 @@ pub struct AgentProcess {
     pub pid: u32,
     /// In ticks of the machine.
     pub started: u64,
+    /// Where the number counts: a container has numbers of its own.
+    pub namespace: u64,
 }
 
 /// Something that happened in the session, in the order in which it is recorded.

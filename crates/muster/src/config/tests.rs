@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use muster_core::todo::view::Strategy;
+use muster_core::{todo::view::Strategy, watched::WatchPolicy};
 use tempfile::TempDir;
 
 use super::{
-    ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET, ValueSource, WORKSPACE,
+    ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET, ValueSource, WATCH, WORKSPACE,
     entries::{
         ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_TOKEN, CLIENT_URL, CTREES_ENABLED,
         CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, NOTIFY_COMMAND,
@@ -118,7 +118,7 @@ fn flags_of_every_command_are_known_to_the_settings() {
 fn every_setting_is_read_from_the_file() {
     let home = Home::new();
     home.configure(
-        "workspace = 'acme/rocket'\nprofile = 'breadboard'\n\
+        "workspace = 'acme/rocket'\nprofile = 'breadboard'\nwatch = 'titles'\n\
          [storage]\ndir = 'store'\n\
          [log]\nfilter = 'debug'\nformat = 'json'\n\
          [server]\nauth = false\nallow_hosts = ['a.example.org', 'b.example.org:443']\n\
@@ -167,6 +167,7 @@ fn every_setting_is_read_from_the_file() {
     assert_eq!(settings.get(&TODO_PREVIEW_MAX_ROWS).unwrap().value, 3);
     assert_eq!(settings.get(&TODO_PREVIEW_STRATEGY).unwrap().value, Strategy::FirstN);
     assert!(settings.get(&TODO_FOLLOW).unwrap().value);
+    assert_eq!(settings.get(&WATCH).unwrap().value, WatchPolicy::Titles);
     let gate = settings.gate().unwrap();
     assert!(!gate.enabled.value && gate.summary.value && !gate.summary_visible());
 }

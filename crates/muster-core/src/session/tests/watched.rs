@@ -200,7 +200,7 @@ fn the_list_of_what_waits_has_a_session_only_while_its_agent_waits() {
 #[test]
 fn a_session_whose_agent_is_gone_has_ended_unless_it_goes_on_elsewhere() {
     let program = WatchedProgram::Claude;
-    let process = |pid| AgentProcess { pid, started: 1 };
+    let process = |pid| AgentProcess { pid, started: 1, namespace: 1 };
     let reported = |room: &mut Room, at: usize, pid| {
         let mut report = AgentReport::read(program, Timestamp(500), hooks().remove(at)).unwrap();
         report.process = Some(process(pid));
