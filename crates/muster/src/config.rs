@@ -31,7 +31,7 @@ use std::{
 use muster_api::WorkspaceId;
 
 pub(crate) use bad_value::BadValue;
-pub(crate) use database::{database_of, forget_database, remember_database};
+pub(crate) use database::{database_of, forget_database, named_database, remember_database};
 pub(crate) use entries::{
     AGENT_NAME, ALL, ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, BODY_BYTES, CLIENT_URL, CTREES_MAX_CHARS,
     DATABASE, LOG_FILTER, LOG_FORMAT, NOTIFY_COMMAND, NOTIFY_DESKTOP, NOTIFY_MIN_AGE, NOTIFY_QUIET,

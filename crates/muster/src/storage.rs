@@ -11,7 +11,10 @@ use muster_api::{
 };
 use muster_core::{AuthorKind, AuthorSurface};
 
-use crate::config::{AGENT_NAME, DATABASE, PROOF_LOG_DAYS, STORAGE_DIR, Settings, ValueSource};
+use crate::config::{
+    AGENT_NAME, DATABASE, PROOF_LOG_DAYS, STORAGE_DIR, Settings, Sourced, ValueSource,
+    named_database,
+};
 
 /// Where the store is: the folder of this installation, and the database.
 #[derive(Clone, Debug)]
@@ -53,13 +56,14 @@ pub(crate) fn place(settings: &Settings) -> anyhow::Result<StorePlace> {
 /// The storage directory that was asked for, or the default one.
 pub(crate) fn directory(settings: &Settings) -> anyhow::Result<PathBuf> {
     let chosen = settings.get(&STORAGE_DIR)?;
-    let named = settings.get(&DATABASE)?;
     let is_flag = |source: &ValueSource| matches!(source, ValueSource::Flag(_));
-    let chosen = match named.value {
-        DatabaseUrl::Sqlite(Some(folder)) if is_flag(&named.source) || !is_flag(&chosen.source) => {
+    let chosen = match named_database(settings)? {
+        Some(Sourced { value: DatabaseUrl::Sqlite(Some(folder)), source })
+            if is_flag(&source) || !is_flag(&chosen.source) =>
+        {
             Some(folder)
         }
-        DatabaseUrl::Sqlite(_) | DatabaseUrl::Postgres(_) => chosen.value,
+        Some(_) | None => chosen.value,
     };
     let chosen = chosen.context(
         "the home folder is unknown: set the folder of the store with --storage-dir DIR",

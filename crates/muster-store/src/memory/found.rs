@@ -67,7 +67,7 @@ impl State {
 
     /// Events that are not, each with its stream.
     pub(super) fn unindexed_places(&self) -> impl Iterator<Item = (&String, &Arc<EventRow>)> {
-        self.streams.iter().flat_map(|(name, stream)| {
+        self.streams.iter().flat_map(move |(name, stream)| {
             let indexed = self.indexed_of(name);
             let newer = stream.events.iter().filter(move |event| event.seq > indexed);
             newer.map(move |event| (name, event))

@@ -29,13 +29,21 @@ pub(crate) fn database_of(settings: &Settings, folder: &Path) -> Result<Database
     find_with(settings, Some(folder)).map(|found| found.value)
 }
 
-fn find_with(settings: &Settings, folder: Option<&Path>) -> Result<Sourced<DatabaseUrl>, BadValue> {
+/// The database that a flag, the environment or the settings name.
+pub(crate) fn named_database(
+    settings: &Settings,
+) -> Result<Option<Sourced<DatabaseUrl>>, BadValue> {
     let row = &DATABASE.row;
     if let (Some(value), Some(flag)) = (settings.shared.database.clone(), row.flag) {
-        return Ok(Sourced { value, source: ValueSource::Flag(flag) });
+        return Ok(Some(Sourced { value, source: ValueSource::Flag(flag) }));
     }
-    if let Some((text, source)) = settings.text_of(row)? {
-        return parsed(&text.to_string_lossy(), source);
+    let Some((text, source)) = settings.text_of(row)? else { return Ok(None) };
+    parsed(&text.to_string_lossy(), source).map(Some)
+}
+
+fn find_with(settings: &Settings, folder: Option<&Path>) -> Result<Sourced<DatabaseUrl>, BadValue> {
+    if let Some(named) = named_database(settings)? {
+        return Ok(named);
     }
     let Some(file) = folder.map(|folder| folder.join(FILE)) else {
         return Ok(Sourced::default(DatabaseUrl::default()));
@@ -46,7 +54,7 @@ fn find_with(settings: &Settings, folder: Option<&Path>) -> Result<Sourced<Datab
         // Working on another database would be worse than not working.
         Err(error) => {
             tracing::error!(%error, file = %file.display(), "cannot read which database is used");
-            Err(BadValue::new(row, ValueSource::LocalServer(file), ""))
+            Err(BadValue::new(&DATABASE.row, ValueSource::LocalServer(file), ""))
         }
     }
 }
