@@ -88,7 +88,7 @@ fn is_of(pid: u32, name: &str) -> bool {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use muster_core::watched::AgentProcess;
 
@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn a_shell_that_runs_the_hook_is_not_the_agent() {
         let mut shell = Command::new("sh");
-        let mut shell = shell.args(["-c", "sleep 60 # muster hook report claude"]).spawn().unwrap();
+        shell.args(["-c", "read line # muster hook report claude"]).stdin(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
         assert!(!is_of(shell.id(), "claude"));
         shell.kill().unwrap();
         shell.wait().unwrap();

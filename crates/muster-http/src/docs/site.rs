@@ -21,6 +21,7 @@ pub(super) const FILES: &[EmbeddedFile] = &[
     file!("index.html"),
     file!("packages.html"),
     file!("page.html"),
+    file!("postgresql.html"),
     file!("programs.html"),
     file!("reference/config.html"),
     file!("reference/routes.html"),
@@ -30,6 +31,7 @@ pub(super) const FILES: &[EmbeddedFile] = &[
     file!("sessions.html"),
     file!("site.css"),
     file!("storage.html"),
+    file!("teams.html"),
     file!("troubleshooting.html"),
     file!("tutorial.html"),
 ];
