@@ -176,8 +176,8 @@ pub trait StoreSnapshot {
     /// Such events of all streams, at most `limit`; those of a stream in their order.
     fn unindexed(&mut self, end: LogEnd, limit: u32) -> Result<Vec<StreamEvent>, StoreError>;
 
-    /// Events of all streams after a cursor, in an order in which none is ever added before one that
-    /// was read; those of a stream in their order. Each has the cursor that follows it.
+    /// Events of all streams after a cursor, in an order in which none is ever added before one
+    /// that was read; those of a stream in their order. Each has the cursor that follows it.
     fn log(
         &mut self,
         after: LogCursor,

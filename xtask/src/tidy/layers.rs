@@ -55,7 +55,7 @@ const HOMES: [(&str, &[&str]); 14] = [
     ("libsqlite3-sys", &["muster-store", "muster-testkit"]),
     ("tokio-postgres", &["muster-store"]),
     ("tokio-postgres-rustls", &["muster-store"]),
-    ("rustls*", &["muster-store"]),
+    ("rustls*", &["muster-store", "muster"]),
     ("rmcp", &["muster-mcp", "muster-testkit"]),
     ("axum", &["muster-mcp", "muster-http", "muster-testkit"]),
     ("tower*", &["muster-mcp", "muster-http", "muster-testkit"]),

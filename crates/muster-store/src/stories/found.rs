@@ -106,8 +106,8 @@ pub(super) fn events_of_all_streams_are_read_in_parts(store: &dyn Store) {
     let mut read: Vec<(String, u64)> = Vec::new();
     let mut cursor = LogCursor::default();
     let started = Instant::now();
-    // Where several servers write, an event is only read once no older transaction is open, whatever
-    // it writes to.
+    // Where several servers write, an event is only read once no older transaction is open,
+    // whatever that one writes to.
     while read.len() < 4 && started.elapsed() < LOG_WAIT_MAX {
         let part = store.snapshot().unwrap().log(cursor, 3).unwrap();
         assert!(part.len() <= 3);
