@@ -5,6 +5,7 @@ pub mod faults;
 pub mod fuzz;
 pub mod generate;
 pub mod model;
+#[expect(clippy::unwrap_used, reason = "a test cannot go on without its database server")]
 pub mod postgres_server;
 #[cfg(test)]
 mod redaction_speed;
