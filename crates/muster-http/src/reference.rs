@@ -136,7 +136,7 @@ mod tests {
         let page = markdown();
         for line in [
             "| `GET /api/search` | Search messages, artifacts and files in one run or all, newest",
-            "| `DELETE /api/runs/{run}` | Delete a run |  | a person | member | nothing |",
+            "| `DELETE /api/runs/{run}` | Delete a run |  | a person | member | runs of its",
             "| tasks_radar | viewer |",
             "| tasks_close_step | agent |",
         ] {

@@ -30,14 +30,14 @@ fn every_route_is_in_the_document_and_nothing_else_is() {
     let is_file = |path: &str| path.starts_with("/assets/") || path.starts_with("/docs");
     let routes = server_state::all_routes::<NoSchemas>().filter(|route| !is_file(route.path));
     for route in routes {
-        match route.path.strip_suffix("{name}") {
-            Some(operations) => expected.extend(
+        match route.path {
+            "/api/ops/{name}" => expected.extend(
                 registry
                     .rows()
                     .iter()
-                    .map(|row| ("post".to_owned(), format!("{operations}{}", row.name))),
+                    .map(|row| ("post".to_owned(), format!("/api/ops/{}", row.name))),
             ),
-            None => {
+            _ => {
                 expected.insert((route.method.to_owned(), route.path.to_owned()));
             }
         }
