@@ -36,7 +36,6 @@ use crate::{
     capacity::Capacity,
     connect::InstallationPaths,
     connection::ClientStream,
-    doors::{Doors, Entrance},
     fault::Fault,
     guard::{
         AllowedHost, AllowedOrigin, CallerRole, Hosts, Identity, Keys, Quotas, RequestGuard,
@@ -47,6 +46,7 @@ use crate::{
         CALLS_MAX, HEADER_BYTES_MAX, REFUSAL_TIMEOUT, REFUSALS_MAX, ServerTimes, TokenLimits,
         WRITES_MAX,
     },
+    listeners::{ConnectionSecurity, ServerListeners},
     mcp::McpEndpoints,
     person::PersonKeyError,
     proxy_network::ProxyNetwork,
@@ -160,7 +160,7 @@ fn hint(error: &io::Error) -> &'static str {
 
 /// A server that listens but does not respond yet.
 pub struct HttpServer {
-    doors: Doors,
+    listeners: ServerListeners,
     site: Arc<ServerState>,
     mcp: McpEndpoints,
     capacity: Capacity,
@@ -185,11 +185,11 @@ impl HttpServer {
             Authentication::Token => Some(Keys::of(&options.installation.storage_dir)?),
             Authentication::Off => None,
         };
-        let doors = Doors::open(asked, options.transport).await?;
-        let address = doors.address;
-        let scheme = doors.scheme();
+        let listeners = ServerListeners::open(asked, options.transport).await?;
+        let address = listeners.address;
+        let scheme = listeners.scheme();
         let hosts = Hosts::new(address, scheme, &options.allowed_hosts);
-        let hosts = hosts.also_on_loopback(doors.local_address);
+        let hosts = hosts.also_on_loopback(listeners.local_address);
         let gate = Arc::new(RequestGuard {
             hosts: hosts.open_to(options.allowed_origins),
             keys,
@@ -223,17 +223,17 @@ impl HttpServer {
             writes: Semaphore::new(WRITES_MAX),
             sockets: Arc::new(Semaphore::new(capacity.sockets as usize)),
         };
-        Ok(Self { doors, site: Arc::new(site), mcp, capacity })
+        Ok(Self { listeners, site: Arc::new(site), mcp, capacity })
     }
 
     /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
-        self.doors.address
+        self.listeners.address
     }
 
     /// Where programs of this machine reach it, without a trailing slash.
     pub fn local_url(&self) -> String {
-        let address = self.doors.local_address.unwrap_or(self.doors.address);
+        let address = self.listeners.local_address.unwrap_or(self.listeners.address);
         match address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
             IpAddr::V6(ip) if ip.is_unspecified() => format!("http://[::1]:{}", address.port()),
@@ -260,7 +260,7 @@ impl HttpServer {
     /// Serves until `stop` resolves, then lets requests in progress finish, within a limit.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let mcp = self.mcp;
-        let doors = self.doors;
+        let listeners = self.listeners;
         let site = Arc::clone(&self.site);
         let times = site.times;
         tokio::spawn(sessions::watch_leases(Arc::clone(&site)));
@@ -272,24 +272,24 @@ impl HttpServer {
         let mut stop = std::pin::pin!(stop);
         loop {
             while connections.try_join_next().is_some() {}
-            let (stream, entrance) = tokio::select! {
+            let (stream, security) = tokio::select! {
                 () = &mut stop => break,
-                accepted = doors.accept() => accepted,
+                accepted = listeners.accept() => accepted,
             };
             if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
                 set_nodelay(&stream);
-                let served = serve(stream, entrance, router.clone(), stopped.clone(), times);
+                let served = serve(stream, security, router.clone(), stopped.clone(), times);
                 connections.spawn(async move {
                     served.await;
                     drop(place);
                 });
-            } else if let (Ok(place), Entrance::Plain) =
-                (Arc::clone(&refusals).try_acquire_owned(), &entrance)
+            } else if let (Ok(place), ConnectionSecurity::Plain) =
+                (Arc::clone(&refusals).try_acquire_owned(), &security)
             {
                 connections.spawn(refuse(stream, place));
             }
         }
-        drop(doors);
+        drop(listeners);
         drop(stopping);
         // Streams that wait for events would otherwise hold their connections until the limit.
         mcp.shut_down();
@@ -313,12 +313,12 @@ fn set_nodelay(stream: &TcpStream) {
 /// Serves one connection until it ends or the server stops.
 async fn serve(
     stream: TcpStream,
-    entrance: Entrance,
+    security: ConnectionSecurity,
     router: Router,
     mut stopped: watch::Receiver<()>,
     times: ServerTimes,
 ) {
-    let Some(wire) = entrance.enter(stream, times.header).await else { return };
+    let Some(wire) = security.enter(stream, times.header).await else { return };
     let stream = ClientStream::new(wire, times.write_stall);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(times.header);

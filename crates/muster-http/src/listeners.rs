@@ -24,7 +24,7 @@ use crate::{
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The listening sockets.
-pub(crate) struct Doors {
+pub(crate) struct ServerListeners {
     listener: TcpListener,
     pub(crate) address: SocketAddr,
     /// For programs of this machine, if they cannot use the other one.
@@ -36,12 +36,12 @@ pub(crate) struct Doors {
 }
 
 /// Which way a connection came in.
-pub(crate) enum Entrance {
+pub(crate) enum ConnectionSecurity {
     Plain,
     Tls(Arc<TlsIdentity>),
 }
 
-impl Doors {
+impl ServerListeners {
     pub(crate) async fn open(
         asked: SocketAddr,
         transport: ServerTransport,
@@ -69,15 +69,15 @@ impl Doors {
     }
 
     /// The next connection that is not refused by where it comes from.
-    pub(crate) async fn accept(&self) -> (TcpStream, Entrance) {
+    pub(crate) async fn accept(&self) -> (TcpStream, ConnectionSecurity) {
         loop {
             let (accepted, is_local) = tokio::select! {
                 accepted = self.listener.accept() => (accepted, false),
                 accepted = accept_local(self.local.as_ref()) => (accepted, true),
             };
             match accepted {
-                Ok((stream, _)) if is_local => return (stream, Entrance::Plain),
-                Ok((stream, peer)) if self.admits(peer.ip()) => return (stream, self.entrance()),
+                Ok((stream, _)) if is_local => return (stream, ConnectionSecurity::Plain),
+                Ok((stream, peer)) if self.admits(peer.ip()) => return (stream, self.security()),
                 Ok((_, peer)) => {
                     tracing::info!(%peer, "refused a connection that is not of the proxy");
                 }
@@ -95,15 +95,15 @@ impl Doors {
             || self.proxies.iter().any(|network| network.contains(peer))
     }
 
-    fn entrance(&self) -> Entrance {
+    fn security(&self) -> ConnectionSecurity {
         match &self.tls {
-            Some(identity) => Entrance::Tls(Arc::clone(identity)),
-            None => Entrance::Plain,
+            Some(identity) => ConnectionSecurity::Tls(Arc::clone(identity)),
+            None => ConnectionSecurity::Plain,
         }
     }
 }
 
-impl Entrance {
+impl ConnectionSecurity {
     /// Does the handshake of TLS, within a time.
     pub(crate) async fn enter(self, stream: TcpStream, limit: Duration) -> Option<Wire> {
         let Self::Tls(identity) = self else { return Some(Wire::Plain(stream)) };
