@@ -110,8 +110,15 @@ fn documented(server: &ServerProcess) -> Vec<(String, String)> {
     let document = server.send(&server.request("GET", "/openapi.json")).unwrap().json().unwrap();
     let mut routes = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
-        let others =
-            ["/api/session", "/api/page-", "/api/about", "/api/health", "/api/ready", "/api/ops"];
+        let others = [
+            "/api/session",
+            "/api/page-",
+            "/api/about",
+            "/api/health",
+            "/api/ready",
+            "/api/ops",
+            "/api/tokens",
+        ];
         let other = others.iter().any(|word| path.starts_with(word));
         if other || !(path.starts_with("/api/") || path == "/ws") {
             continue;
