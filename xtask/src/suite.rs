@@ -170,8 +170,9 @@ pub(crate) fn runners(
 
 /// Runs the tests with a real PostgreSQL, whose programs are in a folder.
 pub(crate) fn postgres(workspace: &Workspace, programs: &Path) -> Result<Tally> {
-    let packages = ["test", "-p", "muster-store", "-p", "muster", "--lib", "--tests", "--"];
-    let mut command = workspace.cargo(&packages);
+    // The whole workspace, because fewer packages would be built with other features, once more.
+    let everything = ["test", "--workspace", "--no-fail-fast", "--lib", "--tests", "--"];
+    let mut command = workspace.cargo(&everything);
     command.arg("--ignored").args(POSTGRES);
     counted(command.env("MUSTER_TEST_POSTGRES", programs))
 }

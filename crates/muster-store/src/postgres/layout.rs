@@ -71,7 +71,8 @@ fn apply(link: &mut PostgresLink, from: u32) -> Result<(), StoreError> {
         .collect();
     let version = vec![parameter(i64::from(LAYOUT))];
     orders.push(Order::of("wrote the layout", SET_VERSION, version));
-    orders.push(Order::of("adopted a copy", ADOPT_COPY, Vec::new()));
+    // Not prepared, because the table may only come to exist in this batch.
+    orders.push(Order::plain("adopted a copy", ADOPT_COPY));
     link.run(&orders)?;
     link.run(&[Order::plain("committed a migration", "COMMIT")]).map(drop)
 }
