@@ -59,8 +59,10 @@ fn find_with(settings: &Settings, folder: Option<&Path>) -> Result<Sourced<Datab
     }
 }
 
+/// Whether there is no such file, or cannot be one with this name.
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename | InvalidInput)
 }
 
 fn parsed(text: &str, source: ValueSource) -> Result<Sourced<DatabaseUrl>, BadValue> {
