@@ -53,8 +53,7 @@ fn find_with(settings: &Settings, folder: Option<&Path>) -> Result<Sourced<Datab
         Err(error) if is_absent(&error) => Ok(Sourced::default(DatabaseUrl::default())),
         // Working on another database would be worse than not working.
         Err(error) => {
-            tracing::error!(%error, file = %file.display(), "cannot read which database is used");
-            Err(BadValue::new(&DATABASE.row, ValueSource::LocalServer(file), ""))
+            Err(BadValue::unreadable(&DATABASE.row, ValueSource::LocalServer(file), &error))
         }
     }
 }

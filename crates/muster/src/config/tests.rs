@@ -11,12 +11,14 @@ use tempfile::TempDir;
 
 use super::{
     ALL, LOG_FORMAT, SERVER_ADDR, STORAGE_DIR, Settings, TOOLSET, ValueSource, WATCH, WORKSPACE,
+    database_of,
     entries::{
         ALLOW_HOSTS, ALLOWED_ORIGINS, AUTH, CLIENT_TOKEN, CLIENT_URL, CTREES_ENABLED,
         CTREES_MAX_CHARS, CTREES_SUMMARY, CTREES_TASK_NODE, LOG_FILTER, NOTIFY_COMMAND,
         NOTIFY_MIN_AGE, NOTIFY_QUIET, NOTIFY_WEBHOOK, PROFILE, TODO_FOLLOW, TODO_PREVIEW_MAX_ROWS,
         TODO_PREVIEW_STRATEGY,
     },
+    forget_database, remember_database,
 };
 use crate::{
     arguments::{GlobalFlags, LogFormat},
@@ -112,6 +114,23 @@ fn flags_of_every_command_are_known_to_the_settings() {
         (Some("here".into()), ValueSource::Flag("--storage-dir"))
     );
     assert_eq!(settings.get(&LOG_FORMAT).unwrap().value, LogFormat::Json);
+}
+
+#[test]
+fn a_remembered_database_is_used_and_one_that_cannot_be_read_is_not_passed_over() {
+    let home = Home::new();
+    let settings = home.settings(&[]);
+    let found = |folder: &Path| database_of(&settings, folder).map(|found| found.to_string());
+    let folder = home.path("store");
+    assert_eq!(found(&folder), Ok("sqlite:".to_owned()), "there is no folder");
+    fs::create_dir(&folder).unwrap();
+    remember_database(&folder, "postgres://ann@db.example/muster").unwrap();
+    assert_eq!(found(&folder), Ok("postgres://ann@db.example:5432/muster".to_owned()));
+    forget_database(&folder).unwrap();
+    fs::create_dir(folder.join("database")).unwrap();
+    let error = found(&folder).unwrap_err().to_string();
+    assert!(error.contains("the value of database cannot be read (Is a directory"), "{error}");
+    assert_eq!(found(Path::new(&"long".repeat(10_000))), Ok("sqlite:".to_owned()));
 }
 
 #[test]
