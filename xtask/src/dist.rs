@@ -32,7 +32,7 @@ const SEPARATOR: &str = "\x1f";
 
 /// Largest size of the program, a little above what it has; the aim is 15 MB (`docs/adr/0013`).
 /// `docs/adr/0031` says what makes it grow. Lower it when the program shrinks.
-const PROGRAM_BYTES_MAX: u64 = 24_000_000;
+const PROGRAM_BYTES_MAX: u64 = 27_000_000;
 
 /// A folder of this machine, and what replaces it in the program.
 struct Remap {
